@@ -2,12 +2,23 @@
 -- that captures.
 -- Grain: backend, split
 CREATE VIEW split_framework AS
+WITH chosen_frameworks AS (
+    SELECT
+        b.backend,
+        d.split,
+        COALESCE(d.framework, MAX_BY(f.framework, CASE WHEN f.backend = '*' THEN 0 ELSE 1 END)) AS framework
+    FROM device_split AS d
+    CROSS JOIN backend AS b
+    LEFT JOIN framework AS f ON f.is_default AND f.backend IN ('*', COALESCE(b.captures, b.backend))
+    GROUP BY b.backend, d.split, d.framework
+)
+
 SELECT
-    b.backend,
-    d.split,
+    c.backend,
+    c.split,
     -- Framework whose factors hold.
-    COALESCE(d.framework, MAX_BY(f.framework, CASE WHEN f.backend = '*' THEN 0 ELSE 1 END)) AS framework
-FROM device_split AS d
-CROSS JOIN backend AS b
-LEFT JOIN framework AS f ON f.is_default AND f.backend IN ('*', COALESCE(b.captures, b.backend))
-GROUP BY b.backend, d.split, d.framework
+    c.framework,
+    -- True of an ideal that is no framework: it names no backend.
+    COALESCE(f.backend = '*', FALSE) AS is_ideal
+FROM chosen_frameworks AS c
+LEFT JOIN framework AS f ON f.framework = c.framework

@@ -10,6 +10,7 @@ SELECT
     r.batch,
     r.sequence,
     r.scenario_id,
+    r.cache_state,
     t.cache_level,
     t.cache_byte,
     -- Parameters, buffers and constants. [byte]

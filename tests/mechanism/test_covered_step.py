@@ -78,26 +78,26 @@ def test_places_of_units(
 
 
 @pytest.mark.parametrize(
-    ("dataflow", "product", "divisor", "loaded"),
+    ("dataflow", "product", "tile", "loaded"),
     [
         # 49 rows through an array of 64 rows of weights.
-        ("weight_stationary", {"m": 49.0}, 1.0, 64.0),
-        ("weight_stationary", {"m": 64.0}, 1.0, None),
+        ("weight_stationary", {"m": 49.0}, {"tile_m": 49.0}, 64.0),
+        ("weight_stationary", {"m": 64.0}, {"tile_m": 64.0}, None),
         # Seven parts of 58 rows cover 406 of 400: 64 / 58 is more than 406 / 400.
-        ("weight_stationary", {"m": 400.0}, 7.0, 64.0),
+        ("weight_stationary", {"m": 400.0}, {"tile_m": 58.0}, 64.0),
         # Parts of 2, 2 and 1 rows cover 6 of 5.
-        ("weight_stationary", {"m": 5.0}, 4.0, 64.0),
+        ("weight_stationary", {"m": 5.0}, {"tile_m": 2.0}, 64.0),
         # Two parts of 63 columns cover 126 of 125: 64 / 63 is more than 126 / 125.
-        ("input_stationary", {"n": 125.0}, 2.0, 64.0),
+        ("input_stationary", {"n": 125.0}, {"tile_n": 63.0}, 64.0),
         # Rows are no stream of inputs.
-        ("input_stationary", {"m": 49.0, "n": 100.0}, 1.0, None),
-        ("square", {"m": 49.0}, 1.0, None),
+        ("input_stationary", {"m": 49.0, "n": 100.0}, {"tile_n": 100.0}, None),
+        ("square", {"m": 49.0}, {"tile_m": 49.0}, None),
     ],
 )
 def test_rows_that_an_array_loads(
-    check: Callable[..., None], dataflow: str, product: dict[str, float], divisor: float, loaded: float | None
+    check: Callable[..., None], dataflow: str, product: dict[str, float], tile: dict[str, float], loaded: float | None
 ) -> None:
     """Where they are more than stream past them, and cost more than a last part that is partly empty."""
-    tile = TILE | {"dataflow": dataflow, "matrix_array_rows": 64.0, "divisor": divisor}
-    given = {"tile_step": STEP, "shape_step": PRODUCT | product, "part_tile": tile, "part_rate": {}, "vector_step": []}
+    offered = TILE | {"dataflow": dataflow, "matrix_array_rows": 64.0}
+    given = {"tile_step": STEP | tile, "shape_step": PRODUCT | product, "part_tile": offered, "part_rate": {}, "vector_step": []}
     check("covered_step", {"loaded_rows": loaded}, **given)

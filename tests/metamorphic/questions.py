@@ -49,7 +49,8 @@ class Command:
     """Columns that compare the values of an axis with one another, by axis."""
 
     def __str__(self) -> str:
-        return "_".join([self.method, *(str(v) for k, v in self.base.items() if k in {"section", "by"})])
+        named = (str(self.base[k]) for k in ("section", "by", "models", "model") if self.base.get(k, "net") != "net")
+        return "_".join([self.method, *named])
 
 
 NET = {"models": "net", "on": "rtx4090", "batch": 2}
@@ -78,9 +79,7 @@ COMMANDS = (
     Command(
         "memory", {"model": "latent", "on": "rtx4090", "batch": 2, "context": 64} | TOP, ("batch", "devices", "kv_precision"),
     ),
-    Command(
-        "recommend", {"models": "language", "on": "rtx4090", "batch": 2, "context": 64, "section": "others"} | TOP, ("devices",),
-    ),
+    Command("llm", {"models": "latent", "on": "rtx4090", "batch": 2, "context": 64}, ("context", "devices")),
     Command("serve", {"model": "language", "on": "rtx4090", "rate": 1.0}, ("on", "precision")),
     Command(
         "train", {"models": "net_trained,train", "on": "rtx4090", "batch": 2} | TOP,

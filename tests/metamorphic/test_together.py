@@ -16,7 +16,7 @@ from charz.session import Session
 
 from .questions import COMMANDS, SINGLE, VALUES, Command, ask, difference, of_value, widened
 
-MOST_OF_AN_AXIS = 3
+MOST_OF_AN_AXIS = 2
 """Draws of an axis in the default tests."""
 
 LONG = 500

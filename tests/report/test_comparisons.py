@@ -439,6 +439,24 @@ def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
     assert found == {"a": (0, None), "b": (0, None), "c": (2, a), "d": (3, a)}
 
 
+def test_precisions_that_are_compared(evaluate: Evaluate) -> None:
+    """Weights in 4 bits of floating point are not compared where the part computes in 8 and more; integers of 4 bits are."""
+    rows = evaluate(
+        "compared_precision",
+        part_support=[{"precision": policy} for policy in ("fp16", "w4_float", "w8_float", "w4_integer")],
+        precision_policy=[
+            {"policy": policy, "rule": "drop", "weight_precision": weight, "compute_precision": "fp16"}
+            for policy, weight in (("fp16", "fp16"), ("w4_float", "fp4"), ("w8_float", "fp8"), ("w4_integer", "int4"))
+        ],
+        precision=[
+            {"precision": name, "kind": kind, "bits": bits}
+            for name, kind, bits in (("fp16", "float", 16), ("fp8", "float", 8), ("fp4", "float", 4), ("int4", "integer", 4))
+        ],
+        hardware_rate=[{"precision": "fp8", "is_native": True}, {"precision": "fp4", "is_native": False}],
+    )
+    assert {row["precision"] for row in rows} == {"fp16", "w8_float", "w4_integer"}
+
+
 def test_llm_serving(gives: Gives) -> None:
     """After a prompt of 8 tokens, the longest prefill that the context of 10 reaches: 3 s for 2 samples of it; then 4 tokens a
     second at 0.5 J and 1e-6 dollars each. What does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, and states of

@@ -90,3 +90,22 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
         part_strategy=[{"candidate": 5, "dataflow": "wavefront", "split_k": 2}],
         step_size=[{"operator_id": 1, "step": "gemm", "taps": 1.0, "image": 999.0}, {"operator_id": 2, "step": "gemm", "taps": 9.0, "image": 144.0}],
     )  # fmt: skip
+
+
+def test_product_source(gives: Gives) -> None:
+    """Of 500 bytes of main memory 0.75 of 288 are weights; the other 284 are of 576 of inputs and 64 of results."""
+    sizes = {"step_id": 1, "m": 8.0, "n": 4.0, "k": 36.0}
+    gives(
+        "product_source",
+        [{"kernel_id": 1, "weight_dram_fraction": 0.75, "activation_dram_fraction": 284 / 640}],
+        within=["kernel_id"],
+        run=[{}],
+        mapped_step=[
+            {**sizes, "kernel_id": 1, "shape_id": 1, "dram_byte": 500.0, "weight_byte": 288.0, "reread_weight_byte": 0.0,
+             "held_weight_fraction": 0.25, "candidate": 1},
+        ],
+        shape_step=[{**sizes, "shape_id": 1, "operator_id": 1, "step": "gemm", "is_product": True, "gemm_count": 1.0}],
+        part_rate=[{"element_byte": 2.0}],
+        part_strategy=[{"candidate": 1, "dataflow": "weight_stationary", "split_k": 1.0}],
+        step_size=[{"operator_id": 1, "step": "gemm", "taps": 1.0, "image": 288.0}],
+    )  # fmt: skip

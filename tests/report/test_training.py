@@ -122,6 +122,15 @@ def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_split_piece(gives: Gives) -> None:
+    """Shares of four devices, weighted by bytes of weights and by arithmetic."""
+    shares = {
+        "split": "s", "block_share": (16 * 5 / 16 + 16 / 4) / 32, "end_share": 1 / 2, "work_share": (40 * 5 / 16 + 40 / 4 + 20 / 3) / 100,
+        "core_share": 1 / 3, "cache_share": 1 / 2,
+    }  # fmt: skip
+    gives("split_piece", [shares], within=["split"], layered_piece=PIECES, device_split=[SPLIT | {"tensor": 4, "expert": 4}])
+
+
 def test_what_a_frozen_model_trains(gives: Gives) -> None:
     """Of layers (6 - 2) / 2 + 8 - 6 twice a half, of experts 2 / 4, of the ends 7 less half of their split half."""
     trained = {"trained_layer_byte": 4.0, "trained_expert_byte": 0.5, "trained_end_byte": 5.25}
@@ -372,6 +381,7 @@ def test_a_backend_has_its_own_default_framework(evaluate: Callable[..., list[di
             {"framework": "other", "backend": "eager", "is_default": False},
         ],
     )  # fmt: skip
+    assert {row["framework"] for row in rows if row["is_ideal"]} == {"ideal"}
     assert {(row["split"], row["backend"]): row["framework"] for row in rows} == {
         ("open", "eager"): "usual", ("open", "graph"): "usual", ("open", "xla"): "ideal",
         ("named", "eager"): "other", ("named", "graph"): "other", ("named", "xla"): "other",

@@ -98,10 +98,7 @@ def note_other_types(scoped: Scoped, messages: Messages) -> None:
 
 def note_streamed(scoped: Scoped, messages: Messages) -> None:
     """Say on which parts weights that would fit a memory of software's own are read anew in every run, unasked."""
-    query = """
-        SELECT DISTINCT hardware, cache_level FROM streamed_weight
-        JOIN run USING (model, backend, precision, batch, sequence, scenario_id) WHERE cache_state = 'warm' ORDER BY ALL
-    """
+    query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY ALL"
     found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
     if found:
         more = f" and {len(found) - MOST_FAULTY} more" if len(found) > MOST_FAULTY else ""

@@ -585,13 +585,12 @@ class Core:
 
     def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
         """The models of a question, those together that take the same backends and precisions when each is asked alone."""
-        stored = "stored_policy" if question.is_as_stored and not question.precisions else "NULL"
-        query = f"""
-            SELECT LIST(model ORDER BY model) FROM model WHERE list_contains(?, model)
-            GROUP BY is_training, {stored} ORDER BY 1
-        """
-        found = self.connection().execute(query, [models or self._names("model")]).fetchall()
-        return [tuple(names) for (names,) in found] or [()]
+        query = "SELECT model, is_training, stored_policy FROM model WHERE list_contains(?, model) ORDER BY model"
+        is_stored = question.is_as_stored and not question.precisions
+        groups: dict[tuple[bool, str | None], list[str]] = {}
+        for name, is_training, stored in self.connection().execute(query, [models or self._names("model")]).fetchall():
+            groups.setdefault((is_training, stored if is_stored else None), []).append(name)
+        return [tuple(names) for names in groups.values()] or [()]
 
     def target(self, question: Question, *views: str) -> tuple[Scoped, dict[str, Any]]:
         """As `asked`, for one model on one part under one scenario; also the keys and conditions of it."""
@@ -714,10 +713,7 @@ class Core:
 
     def _assumed_precisions(self, untrained: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Policies that answers assume on each part of a family that has some, the first first."""
-        query = """
-            SELECT hardware, assumed_precision, second_precision FROM hardware JOIN hardware_family USING (family)
-            WHERE assumed_precision IS NOT NULL
-        """
+        query = "SELECT hardware, assumed_precision, second_precision FROM hardware JOIN hardware_family USING (family)"
         found = self.connection().execute(query).fetchall()
         return {part: tuple(p for p in policies if p and p not in untrained) for part, *policies in found}
 

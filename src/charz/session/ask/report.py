@@ -179,18 +179,7 @@ _SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", 
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
 
-_COMPARED_PRECISIONS = """
-    SELECT t.precision FROM part_support AS t
-    WHERE t.hardware = ? AND t.backend = ? AND t.precision NOT IN (
-        SELECT y.policy FROM precision_policy AS y
-        JOIN precision AS w ON w.precision = y.weight_precision JOIN precision AS c ON c.precision = y.compute_precision
-        WHERE y.rule = 'drop' AND w.kind = 'float' AND w.bits < c.bits AND NOT EXISTS (
-            FROM hardware_rate AS r JOIN precision AS n USING (precision)
-            WHERE r.hardware = t.hardware AND r.is_native AND n.kind = 'float' AND n.bits <= w.bits
-        )
-    )
-    ORDER BY t.precision
-"""
+_COMPARED_PRECISIONS = "SELECT precision FROM compared_precision WHERE hardware = ? AND backend = ? ORDER BY precision"
 """Precisions that a run is held against: but for those whose weights are floating-point numbers that the part has not."""
 
 _SAME_RUN = ("latency_s", "energy_j", "peak_memory_byte")

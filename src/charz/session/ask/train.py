@@ -150,10 +150,7 @@ class Train(Core):
 
     def _say_ideal(self, scoped: Scoped) -> None:
         """Say of an answer that is no framework's that it is an ideal, and which frameworks there are."""
-        query = """
-            SELECT DISTINCT f.framework FROM run AS r JOIN split_framework AS y USING (backend)
-            JOIN framework AS f ON f.framework = y.framework AND f.backend = '*'
-        """
+        query = "SELECT DISTINCT framework FROM split_framework JOIN run USING (backend) WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
             known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY ALL").fetchall()
             self.messages.remark(

@@ -99,7 +99,7 @@ def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int)
             return [Nest(dataflow, product.sizes, "output", whole, kept)]
     if _holds(product, room, room.outer_byte, product.sizes):
         return [Nest(dataflow, product.sizes, "output", inner, "output", split=split)]
-    outers = itertools.product(*(_whole(size, part) for size, part in zip(product.sizes, inner, strict=True)))
+    outers = itertools.product(_whole(m, inner[0]), _whole(n, inner[1]), _whole(k, inner[2]))
     return [
         Nest(dataflow, outer, outer_kept, inner, "output", split=split)
         for outer in _largest([outer for outer in outers if _holds(product, room, room.outer_byte, outer)])
