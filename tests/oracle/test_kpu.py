@@ -87,7 +87,7 @@ KERNELS = {
 def test_bytes_of_three_kernels_by_hand() -> None:
     with Bench(["kernel_level"], with_parts=True) as bench:
         bench.execute("DELETE FROM hardware WHERE hardware <> 'kpu_t256'")
-        bench.replace_rows(Scenario, [scenario(0, batch=1, precision="int8", backend="kpu_unfused")])
+        bench.replace_rows(Scenario, [scenario(0, batch=1, precision="int8", backend="kpu_unfused", cache_state="weights_streamed")])
         bench.add_model("resnet18")
         query = """
             SELECT m.path, MAP(LIST(l.border), LIST(l.level_byte))
