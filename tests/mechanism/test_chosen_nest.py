@@ -20,10 +20,19 @@ SHAPES = [
 ]  # fmt: skip
 """Rows, columns, depth and number of products: convolutions, attentions, a vector, and sizes that fill nothing."""
 MEMORY_BYTE = 2.0**18
-PART = {"cache_level": "l2", "tile_memory_level": None, "cache_byte": 1e12, "dram_byte_per_s": 1e9, "dram_j_per_byte": 0.0, "static_w": 0.0}
+PART = {
+    "cache_level": "l2",
+    "tile_memory_level": None,
+    "cache_byte": 1e12,
+    "dram_byte_per_s": 1e9,
+    "dram_j_per_byte": 0.0,
+    "static_w": 0.0,
+}
 
 
-def counted(evaluate: Evaluate, shapes: Sequence[tuple[int, ...]], tile: Record, flow: str) -> Iterator[tuple[Record, Record]]:
+def counted(
+    evaluate: Evaluate, shapes: Sequence[tuple[int, ...]], tile: Record, flow: str
+) -> Iterator[tuple[Record, Record]]:
     """Of each shape the step with its tile, and the nest of that tile."""
     rows, columns, units = tile["matrix_array_rows"], tile["matrix_array_columns"], tile["tile_unit_count"]
     held = math.floor((MEMORY_BYTE - 2 * rows * columns) / (2 * rows + 4 * columns))
@@ -55,13 +64,17 @@ def counted(evaluate: Evaluate, shapes: Sequence[tuple[int, ...]], tile: Record,
         "element_byte": 1.0, "unit_count": units, "matrix_unit_count": units, "matrix_array_rows": rows, "matrix_array_columns": columns,
         "accumulator_byte": 4.0, "matrix_ops_per_s": 2.0 * rows * columns * units, "matrix_op_j": 0.0, "tile_memory_byte": MEMORY_BYTE,
     }  # fmt: skip
-    costs = {row["loop_nest_id"]: row for row in evaluate("loop_nest_cost", loop_nest=nests, part_rate=[rate], part=[PART])}
+    costs = {
+        row["loop_nest_id"]: row for row in evaluate("loop_nest_cost", loop_nest=nests, part_rate=[rate], part=[PART])
+    }
     for number in range(len(shapes)):
         yield found[number], costs[number]
 
 
 @pytest.mark.parametrize("flow", ["weight_stationary", "input_stationary", "wavefront"])
-@pytest.mark.parametrize(("units", "rows", "columns", "cut"), [(1.0, 64.0, 64.0, 1.0), (16.0, 64.0, 64.0, 1.0), (3.0, 16.0, 32.0, 4.0)])
+@pytest.mark.parametrize(
+    ("units", "rows", "columns", "cut"), [(1.0, 64.0, 64.0, 1.0), (16.0, 64.0, 64.0, 1.0), (3.0, 16.0, 32.0, 4.0)]
+)
 def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
     evaluate: Evaluate, flow: str, units: float, rows: float, columns: float, cut: float
 ) -> None:
@@ -73,7 +86,9 @@ def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
         sizes = (m, n, k, count)
         assert nest["overflowing_level"] is None, sizes
         assert nest["cycles"] == pytest.approx(found["ideal_s"]), sizes
-        assert nest["utilization_fraction"] == pytest.approx(m * n * k * count / (found["ideal_s"] * rows * columns * units)), sizes
+        assert nest["utilization_fraction"] == pytest.approx(
+            m * n * k * count / (found["ideal_s"] * rows * columns * units)
+        ), sizes
         # Answers count results as bytes of the tile memory where software moves every byte, a nest always.
         assert nest["cache_byte"] - count * m * n == pytest.approx(found["reload_byte"]), sizes
         # Each operand once.

@@ -105,7 +105,9 @@ class LoopNests(Core):
             (row, nest)
             for row in found
             if (tiled := sources.get(_sizes(row))) and tiled["dataflow"] in DATAFLOWS
-            for nest in chosen(_product(row), room[row["compute_precision"]], tiled["dataflow"], _tile(tiled), tiled["split_k"])
+            for nest in chosen(
+                _product(row), room[row["compute_precision"]], tiled["dataflow"], _tile(tiled), tiled["split_k"]
+            )
         ]
         costed = self._costed([*searched, *run], keys, len(searched), GOALS[goal], each, top)
         order = {row["product"]: place for place, row in enumerate(found)}
