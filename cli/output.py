@@ -142,7 +142,7 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
 
 
 def _header(rows: Rows) -> bytes:
-    """What all rows are of, as a line above them."""
+    """Line above a table that names the model, part and conditions of all its rows."""
     return f"{display.listed(rows.header.split(', '))}\n\n".encode() if rows.header else b""
 
 

@@ -30,6 +30,9 @@ from .layers import HARDWARE, REPORT, WORKLOAD
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
 
+_RUNS_ON_PARTS = f"SELECT {', '.join(KEYS)} FROM run JOIN {SUPPORT} USING (backend, precision)"
+"""Query of the keys of every run on every part."""
+
 MARK = "is_at_hand"
 """Column of the reports at hand that is false of a run whose answer is missing: a fact under it has changed."""
 
@@ -72,14 +75,12 @@ def _new_columns(known: Catalog) -> Iterator[tuple[Relation, list[str]]]:
 
 def evaluation(known: Catalog) -> str:
     """Query of the rows of every run on every part that the views of a connection know."""
-    keys = ", ".join(KEYS)
     columns, joins = [f"k.{key}" for key in KEYS], []
     for i, (relation, new) in enumerate(_new_columns(known)):
         columns.append(f"r{i}.model IS NOT NULL AS {_flag(relation.name)}")
         columns += [f"r{i}.{ddl.quote(column)}" for column in new]
         joins.append(f"LEFT JOIN {relation.name} AS r{i} ON {' AND '.join(f'r{i}.{key} = k.{key}' for key in KEYS)}")
-    pairs = f"SELECT {keys} FROM run JOIN {SUPPORT} USING (backend, precision)"
-    return f"SELECT {', '.join(columns)} FROM ({pairs}) AS k {' '.join(joins)}"
+    return f"SELECT {', '.join(columns)} FROM ({_RUNS_ON_PARTS}) AS k {' '.join(joins)}"
 
 
 def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation]) -> None:
@@ -87,16 +88,19 @@ def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation])
     known = Catalog({relation.name: relation for relation in installed})
     connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {evaluation(known)} LIMIT 0")
     for name, body in _views(known, STORED):
-        if known.relations[name].layer == REPORT and known.relations[name].at_hand != "derived":
+        if is_marked(known.relations[name]):
             body = f"SELECT *, TRUE AS {MARK} FROM ({body}) UNION ALL BY NAME {_lacking()}"
         connection.execute(f"CREATE VIEW {SCHEMA}.{ddl.quote(name)} AS {body}")
 
 
+def is_marked(relation: Relation) -> bool:
+    """Whether the relation of its name in `answer` names stored runs whose answers are missing: a report whose rows are kept."""
+    return relation.layer == REPORT and relation.at_hand not in ("", "derived")
+
+
 def _lacking() -> str:
     """Query of the stored runs on parts whose answers are missing: their keys alone, so that their numbers are null."""
-    keys = ", ".join(KEYS)
-    pairs = f"SELECT {keys} FROM run JOIN {SUPPORT} USING (backend, precision)"
-    return f"SELECT *, FALSE AS {MARK} FROM ({pairs}) ANTI JOIN {STORED} USING (model, hardware, scenario_id)"
+    return f"SELECT *, FALSE AS {MARK} FROM ({_RUNS_ON_PARTS}) ANTI JOIN {STORED} USING (model, hardware, scenario_id)"
 
 
 def stand_in(connection: duckdb.DuckDBPyConnection) -> None:

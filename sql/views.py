@@ -264,7 +264,7 @@ def _comments(installed: Installed) -> Iterable[str]:
         for column in installed.columns:
             text = f"{column.description} [{column.unit}]" if column.unit else column.description
             yield f"COMMENT ON COLUMN {name}.{ddl.quote(column.name)} IS {ddl.literal(text)}"
-    if installed.at_hand and installed.at_hand != "derived" and view.layer == REPORT:
+    if answers.is_marked(installed.relation):
         yield f"COMMENT ON COLUMN {ANSWERS}.{view.name}.{answers.MARK} IS {ddl.literal(answers.MARKED)}"
 
 

@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import charz
-from charz.session import Session
+from charz.session import CharzWarning, Session
 
 from .questions import COMMANDS, SINGLE, VALUES, Command, ask, difference, of_value, widened
 
@@ -113,6 +113,17 @@ def test_a_trained_model_takes_its_own_backend(networks: Path, parts: str) -> No
         with charz.open(networks) as db:
             alone = ask(db, "compare", models=[model], on=parts, batch=2)
         assert not difference(of_value(together, "models", model), alone), model
+
+
+def test_a_model_that_runs_on_nothing_is_named_once(db: Session) -> None:
+    """OpenVINO does not train: the trained model is left out in one line, the other answers as alone."""
+    models = ["net", "net_trained,train"]
+    with pytest.warns(CharzWarning) as said:
+        found = db.compare(models, on="i7_13700k", backend="openvino", batch=2)
+    assert set(found["model"]) == {"net"}
+    assert len([line for line in said if "net_trained,train" in str(line.message)]) == 1
+    with charz.open(db.path) as other:
+        assert not difference(found, ask(other, "compare", models="net", on="i7_13700k", backend="openvino", batch=2))
 
 
 @pytest.mark.parametrize("values", [("rtx4090", "tpu_v4"), ("kpu_t64", "i7_13700k", "h100_sxm5_80")])

@@ -434,15 +434,15 @@ class Core:
                     raise unknown_name(kind, name, names)
 
     def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
-        """Precision policies of the models' checkpoints, in the order in which a part takes them: one that does not compute in
-        8 bits of floating point reads such weights and computes in 16."""
+        """Precision policies of the checkpoint of models that have the same, in the order in which a part takes them: one that does not
+        compute in 8 bits of floating point reads such weights and computes in 16."""
         if not question.is_as_stored:
             return ()
-        query = "SELECT DISTINCT stored_policy FROM model WHERE list_contains(?, model)"
-        stored = [policy for (policy,) in self.connection().execute(query, [list(models)]).fetchall()]
-        if len(stored) != 1 or stored[0] is None:
+        query = "SELECT any_value(stored_policy) FROM model WHERE list_contains(?, model)"
+        ((stored,),) = self.connection().execute(query, [list(models)]).fetchall()
+        if stored is None:
             return ()
-        return (stored[0], "w8a16") if stored[0] == "fp8" else (stored[0],)
+        return (stored, "w8a16") if stored == "fp8" else (stored,)
 
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Raise `CharzError` for a version that none of the backends has, and for an unknown format of keys and values."""
@@ -542,14 +542,16 @@ class Core:
         if key not in self._scoped:
             self._keep(key, self._narrow(models, parts, targets, runs, taken))
         scoped = self._scoped[key]
-        self._check_sizes(scoped, models, runs)
+        running = {name for names, found in taken.items() if found for name in names}
+        self._check_sizes(scoped, [name for name in models if name in running], runs)
         return scoped
 
     def _taken(
         self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
     ) -> dict[tuple[str, ...], list[Triple]]:
         """What the models run on, those together that take the same when each is asked alone: a trained model takes a backend that
-        trains, one of a checkpoint the checkpoint's format. Says which have nothing to run on, or raises it where none has."""
+        trains, one of a checkpoint the checkpoint's format. Says which have nothing to run on, which take no target, or raises it where
+        none has one."""
         groups = self._alike(models, question)
         found: dict[tuple[str, ...], list[Triple]] = {}
         refused: list[tuple[tuple[str, ...], CharzError]] = []
@@ -558,10 +560,11 @@ class Core:
                 with self._recorded() as said:
                     found[names] = self._taken_alike(names, parts, question, runs)
             except CharzError as error:
+                found[names] = []
                 refused.append((names, error))
             about = f"{', '.join(names)}: " if len(groups) > 1 else ""
             self._say([(is_left_out, about + text) for is_left_out, text in said])
-        if not found:
+        if not any(found.values()):
             raise refused[0][1]
         if refused:
             told = "; ".join(f"{', '.join(names)} ({error.what}: {error.where})" for names, error in refused)
@@ -864,7 +867,7 @@ class Core:
         return rows, known.intersection(row["scenario_id"] for row in rows)
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Say which models have no run of these sizes, or in training, or raise it when none has."""
+        """Say which models have no run of these sizes, or raise it when none has."""
         query = "SELECT model, count(DISTINCT scenario_id) / count(DISTINCT (backend, precision)) FROM run GROUP BY model"
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
@@ -879,16 +882,11 @@ class Core:
             self.messages.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
 
     def _no_run(self, scoped: Scoped, model: str, run: Mapping[str, Any]) -> CharzError:
-        query = "SELECT is_training, is_batch_symbolic, has_context, default_batch, default_sequence FROM model WHERE model = ?"
-        ((is_training, is_batch_free, has_context, batch, sequence),) = (
-            self.connection().execute(query, [model]).fetchall()
-        )
-        query = "SELECT backend, precision FROM scenario"
-        untrained = self._training("NOT trains") if is_training else set()
-        if all(untrained.intersection(pair) for pair in scoped.execute(query).fetchall()):
-            return CharzError("this does not train", model, "asked by itself it takes a backend that trains")
+        query = "SELECT is_batch_symbolic, has_context, default_batch, default_sequence FROM model WHERE model = ?"
+        ((is_batch_free, has_context, batch, sequence),) = self.connection().execute(query, [model]).fetchall()
+        query = "SELECT backend FROM scenario"
         serving = {name for (name,) in self.connection().execute("SELECT backend FROM backend WHERE serves").fetchall()}
-        if not has_context and all(backend in serving for backend, _ in scoped.execute(query).fetchall()):
+        if not has_context and all(backend in serving for (backend,) in scoped.execute(query).fetchall()):
             return CharzError("this backend serves language models", model, "it keeps nothing between tokens")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
