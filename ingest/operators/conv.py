@@ -47,8 +47,9 @@ def _forward(call: Call, groups: Size) -> list[Step]:
         return [_depthwise(call, product(groups, m, k))]
     step = gemm("main", groups, m, n, k)
     step.quantities["taps"] = polynomial(product(*kernel))
-    if groups == 1 and _is_plain(call, kernel):
+    if call["dilation"] in (1, [1], [1, 1], [1, 1, 1]):
         step.quantities["image"] = polynomial(size_product(call["input"].dims))
+    if groups == 1 and _is_plain(call, kernel):
         step.quantities["samples"] = polynomial(call["input"].dims[0])
     return [step]
 

@@ -48,6 +48,8 @@ sized_steps AS (
         z.rounds,
         z.row_count,
         z.sharing,
+        z.taps,
+        z.image,
         COALESCE(seen_keys(z.queries, z.keys, r.causal_block) / NULLIF(z.keys, 0e0), 1e0) AS seen_fraction
     FROM run AS r
     INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
@@ -94,5 +96,7 @@ SELECT
     gemm_count,
     rounds,
     row_count,
-    sharing
+    sharing,
+    taps,
+    image
 FROM sized_steps

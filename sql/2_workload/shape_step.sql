@@ -23,6 +23,8 @@ SELECT
     t.n,
     t.k,
     t.gemm_count,
+    t.taps,
+    t.image,
     t.rounds,
     t.chunk_count,
     t.is_row_wise,

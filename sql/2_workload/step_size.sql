@@ -54,9 +54,9 @@ SELECT
     SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
     -- Positions of a convolution's kernel; null for other steps.
     SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
-    -- Elements of the input of a plain convolution; null for other steps.
+    -- Elements of the input of a convolution whose windows have no gaps; null for other steps.
     SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
-    -- First dimension of that input; null for other steps.
+    -- First dimension of the input of a convolution that oneDNN may be denied; null for other steps.
     SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples,
     -- Rows that it normalizes one by one; 0 where it goes by no rows.
     COALESCE(SUM(CASE WHEN quantity = 'rows' THEN amount END), 0e0) AS row_count,

@@ -106,8 +106,7 @@ SELECT
     -- Trips of the loop over depths of inner tiles within an outer one.
     inner_trips_k,
     -- Share of an outer tile's columns of input that are loaded: overlapping windows share the rest.
-    halo_share(taps, outer_m, outer_k, m, image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0), stride, window_side)
-        AS outer_halo_fraction,
+    halo_share(taps, image, outer_m, outer_k, m, k, gemm_count) AS outer_halo_fraction,
     -- Share of an inner tile's columns of input that are loaded; where rows stay a tile is a strip of whole rows of results.
     CASE
         WHEN dataflow = 'row_stationary'
@@ -116,7 +115,7 @@ SELECT
                 ((strip_rows - 1e0) * stride + window_side) * ((side - 1e0) * stride + window_side)
                 / NULLIF(strip_rows * side * taps, 0e0)
             )
-        ELSE halo_share(taps, inner_m, inner_k, m, image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0), stride, window_side)
+        ELSE halo_share(taps, image, inner_m, inner_k, m, k, gemm_count)
     END AS inner_halo_fraction,
     -- Rows of a window.
     window_side,

@@ -30,6 +30,8 @@ WITH sized_blocks AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.taps,
+        s.image,
         g.element_byte,
         g.stages,
         g.is_staged,

@@ -32,6 +32,8 @@ WITH sized_tiles AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.taps,
+        s.image,
         g.element_byte,
         g.stages,
         g.is_staged,
@@ -88,7 +90,7 @@ waved_tiles AS (
 
 SELECT
     * EXCLUDE (
-        is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
+        taps, image, is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
         held_rows, divisor, wave_quantization_fraction, holds_input, stream_size, column_size, listed_stream, listed_columns, tile_k,
         asked_stream, streamed, held_columns, depth_folds, column_folds, column_count, tile_count, met_byte, waves, streaming_cycles, fill_cycles
     ),
@@ -128,5 +130,7 @@ SELECT
     -- Rate at which all units draw them together; null when unknown. [byte/s]
     CASE WHEN is_staged THEN stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) END AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
-    (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s
+    (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s,
+    -- Share of its columns of input that a tile loads: windows that overlap share the rest.
+    halo_share(taps, image, CASE WHEN holds_input THEN held_columns ELSE streamed END, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction
 FROM waved_tiles

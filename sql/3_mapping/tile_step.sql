@@ -2,17 +2,17 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
 WITH all_steps AS (
-    SELECT * FROM tile_listed
+    SELECT *, 1e0 AS halo_fraction FROM tile_listed
     UNION ALL
-    SELECT * FROM tile_square
+    SELECT *, 1e0 FROM tile_square
     UNION ALL
     SELECT * FROM tile_stationary
     UNION ALL
     SELECT * FROM tile_wavefront
     UNION ALL
-    SELECT * FROM tile_direct
+    SELECT *, 1e0 FROM tile_direct
     UNION ALL
-    SELECT * FROM tile_query_block
+    SELECT *, 1e0 FROM tile_query_block
 ),
 
 tiled_steps AS (
@@ -20,7 +20,7 @@ tiled_steps AS (
         *,
         COALESCE(
             element_byte * gemm_count
-            * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
+            * (m * k * halo_fraction * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
         ) + carried_byte AS reload_byte
     FROM all_steps
 )
@@ -28,11 +28,12 @@ tiled_steps AS (
 SELECT
     * EXCLUDE (
         m, n, k, gemm_count, element_byte, stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
-        stream_byte_per_s, reload_byte, stream_byte
+        stream_byte_per_s, reload_byte, stream_byte, halo_fraction
     ),
     -- Units that get work.
     LEAST(tile_count / NULLIF(unit_tile_count, 0e0), tile_unit_count) AS units_allocated,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile; 0 where no tile is cut. [byte]
+    -- Bytes the tiles load from the last-level cache, operands again for every tile, pixels that windows share once a tile of an
+    -- array; 0 where no tile is cut. [byte]
     reload_byte,
     -- Time in which they do; 0 when the bandwidth is unknown. [s]
     COALESCE(reload_byte / NULLIF(load_byte_per_s, 0e0), 0e0) AS reload_s,

@@ -37,7 +37,8 @@ timed_tiles AS (
         -- Rows and columns of all tiles over those of the product, were every tile as large as the largest.
         LEAST(m, array_rows) * product_count_m / NULLIF(m, 0e0) AS whole_m,
         LEAST(n, array_columns) * product_count_n / NULLIF(n, 0e0) AS whole_n,
-        element_byte * m * k * CEIL(n / NULLIF(tile_n, 0e0)) AS loaded_row_byte,
+        halo_share(taps, image, tile_m, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction,
+        element_byte * m * k * halo_fraction * CEIL(n / NULLIF(tile_n, 0e0)) AS loaded_row_byte,
         element_byte * k * n * CEIL(m / NULLIF(tile_m, 0e0)) AS loaded_column_byte,
         m * n * (CASE WHEN is_staged THEN element_byte ELSE 0e0 END + 4e0 * (split_k - 1e0)) AS carried_result_byte,
         element_byte * m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END AS streamed_row_byte,
@@ -48,11 +49,11 @@ timed_tiles AS (
 
 SELECT
     * EXCLUDE (
-        is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
+        taps, image, is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
         stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
         block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
         step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,
-        loaded_row_byte, loaded_column_byte, carried_result_byte, streamed_row_byte, streamed_column_byte,
+        halo_fraction, loaded_row_byte, loaded_column_byte, carried_result_byte, streamed_row_byte, streamed_column_byte,
         streamed_result_byte
     ),
     -- Rows of the tile; null where no tile is cut.
@@ -90,5 +91,7 @@ SELECT
     / NULLIF(streamed_row_byte * whole_m + streamed_column_byte * whole_n + streamed_result_byte * whole_m * whole_n, 0e0)
         AS stream_byte_per_s,
     -- Time of its tiles, filled and drained, with no other bound. [s]
-    cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s
+    cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s,
+    -- Share of its columns of input that a tile loads: windows that overlap share the rest.
+    halo_fraction
 FROM timed_tiles

@@ -30,15 +30,12 @@ WITH sized_products AS (
         LEAST(m.dram_byte, (m.weight_byte + m.reread_weight_byte) * (1e0 - m.held_weight_fraction)) AS weight_dram_byte,
         -- Pixels that windows share are there once.
         p.element_byte * s.gemm_count * m.m * m.k * CASE
-            WHEN z.taps > 1e0 THEN LEAST(1e0, z.image / NULLIF(s.gemm_count * m.m * m.k, 0e0))
+            WHEN s.taps > 1e0 THEN LEAST(1e0, s.image / NULLIF(s.gemm_count * m.m * m.k, 0e0))
             ELSE 1e0
         END AS product_input_byte,
         p.element_byte * s.gemm_count * m.k * m.n AS product_weight_byte,
         p.element_byte * s.gemm_count * m.m * m.n AS product_output_byte
     FROM mapped_step AS m
-    INNER JOIN run AS r
-        ON r.model = m.model AND r.backend = m.backend AND r.precision = m.precision AND r.batch = m.batch
-        AND r.sequence = m.sequence AND r.scenario_id = m.scenario_id
     INNER JOIN shape_step AS s
         ON s.model = m.model AND s.backend = m.backend AND s.precision = m.precision AND s.batch = m.batch
         AND s.sequence = m.sequence AND s.scenario_id = m.scenario_id AND s.shape_id = m.shape_id AND s.step_id = m.step_id
@@ -46,9 +43,6 @@ WITH sized_products AS (
     INNER JOIN part_rate AS p
         ON p.hardware = m.hardware AND p.backend = m.backend AND p.compute_precision = s.compute_precision
     INNER JOIN part_strategy AS t ON t.hardware = m.hardware AND t.candidate = m.candidate
-    LEFT JOIN step_size AS z
-        ON z.model = m.model AND z.batch = m.batch AND z.sequence = m.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.operator_id = s.operator_id AND z.step = s.step
 ),
 
 summed_kernels AS (

@@ -10,33 +10,28 @@ WITH counted_shapes AS (
 
 sized_steps AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.batch,
-        r.sequence,
-        r.scenario_id,
+        s.model,
+        s.backend,
+        s.precision,
+        s.batch,
+        s.sequence,
+        s.scenario_id,
         s.compute_precision,
         s.m,
         s.n,
         s.k,
         s.gemm_count,
-        COALESCE(z.taps, 1e0) AS taps,
-        COALESCE(z.image, s.m * s.k * s.gemm_count) AS image,
+        COALESCE(s.taps, 1e0) AS taps,
+        COALESCE(s.image, s.m * s.k * s.gemm_count) AS image,
         o.operator_id,
         o.operator,
         c.kernel_count
-    FROM run AS r
-    INNER JOIN shape_step AS s
-        ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision AND s.batch = r.batch
-        AND s.sequence = r.sequence AND s.scenario_id = r.scenario_id AND s.is_product
+    FROM shape_step AS s
     INNER JOIN operator AS o ON o.model = s.model AND o.operator_id = s.operator_id
     INNER JOIN counted_shapes AS c
         ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
         AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id AND c.shape_id = s.shape_id
-    LEFT JOIN step_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.operator_id = s.operator_id AND z.step = s.step
+    WHERE s.is_product
 )
 
 SELECT

@@ -54,7 +54,7 @@ SELECT
     sequence,
     scenario_id,
     -- Bytes that cross the kernel's border, each once. [byte]
-    moved_byte AS footprint_byte,
+    traffic_byte AS footprint_byte,
     flops,
     busy_s,
     -- Operations a second while it keeps the device busy. [ops/s]
@@ -84,6 +84,6 @@ SELECT
     held_weight_fraction,
     unit_count,
     -- True when the footprint fits the part's last-level cache.
-    moved_byte <= cache_byte AS fits_cache
+    traffic_byte <= cache_byte AS fits_cache
 FROM ranked_steps
 WHERE step_rank = 1

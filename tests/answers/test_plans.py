@@ -8,8 +8,13 @@ from whole.plans import planned
 
 AT_HAND = {
     "fastest part for each model": (
-        "SELECT model, MIN_BY(hardware, latency_s) FROM answer.model_report WHERE batch = 1 GROUP BY model",
+        "SELECT model, MIN_BY(hardware, latency_s) FROM answer.model_report WHERE batch = 1 AND is_at_hand GROUP BY model",
         ["stored"],
+    ),
+    # Runs whose answer is missing are told by their keys.
+    "fastest part for each model, or none": (
+        "SELECT model, MIN_BY(hardware, latency_s), BOOL_AND(is_at_hand) FROM answer.model_report GROUP BY model",
+        ["part_support", "run", "stored", "stored"],
     ),
     "memory-bound share of each part": (
         "SELECT hardware, SUM(memory_s) / SUM(latency_s) FROM answer.model_cost GROUP BY hardware",

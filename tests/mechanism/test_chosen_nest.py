@@ -19,6 +19,8 @@ SHAPES = [
     (10, 20, 6, 1), (64, 64, 64, 16), (130, 70, 129, 3), (7, 3000, 40, 1), (5000, 33, 65, 2), (1, 1, 1, 1),
 ]  # fmt: skip
 """Rows, columns, depth and number of products: convolutions, attentions, a vector, and sizes that fill nothing."""
+WINDOWS = {(3136, 512, 4608, 1): (9, 64 * 512 * 7 * 7), (12544, 64, 147, 1): (49, 3 * 224 * 224)}
+"""Positions of the kernel and elements of the input, of those that are convolutions whose windows overlap."""
 MEMORY_BYTE = 2.0**18
 PART = {
     "cache_level": "l2",
@@ -30,6 +32,11 @@ PART = {
 }
 
 
+def window(shape: tuple[int, ...]) -> Record:
+    """Columns of a convolution's window; none of another product."""
+    return dict(zip(("taps", "image"), WINDOWS[shape], strict=True)) if shape in WINDOWS else {}
+
+
 def counted(
     evaluate: Evaluate, shapes: Sequence[tuple[int, ...]], tile: Record, flow: str
 ) -> Iterator[tuple[Record, Record]]:
@@ -39,7 +46,7 @@ def counted(
     steps = [
         {
             "shape_id": number, "is_product": True, "product_count": 1, "m": float(m), "n": float(n), "k": float(k),
-            "gemm_count": float(count), "flops": 2.0 * m * n * k * count,
+            "gemm_count": float(count), "flops": 2.0 * m * n * k * count, **window((m, n, k, count)),
         }
         for number, (m, n, k, count) in enumerate(shapes)
     ]  # fmt: skip
@@ -58,7 +65,7 @@ def counted(
         nests.append({
             "loop_nest_id": number, "m": m, "n": n, "k": k, "gemm_count": count, "images": 1, "dataflow": flow, "split_k": nest.split,
             **{f"{level}_{d}": getattr(nest, level)[p] for level in ("outer", "inner") for p, d in enumerate("mnk")},
-            "outer_kept": nest.outer_kept, "inner_kept": nest.inner_kept,
+            "outer_kept": nest.outer_kept, "inner_kept": nest.inner_kept, **window((m, n, k, count)),
         })  # fmt: skip
     rate = {
         "element_byte": 1.0, "unit_count": units, "matrix_unit_count": units, "matrix_array_rows": rows, "matrix_array_columns": columns,
@@ -92,7 +99,8 @@ def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
         # Answers count results as bytes of the tile memory where software moves every byte, a nest always.
         assert nest["cache_byte"] - count * m * n == pytest.approx(found["reload_byte"]), sizes
         # Each operand once.
-        assert nest["dram_byte"] == pytest.approx(count * (m * k + k * n + m * n)), sizes
+        image = window(sizes).get("image", count * m * k)
+        assert nest["dram_byte"] == pytest.approx(image + count * (k * n + m * n)), sizes
 
 
 def test_a_convolution_by_hand(evaluate: Evaluate) -> None:

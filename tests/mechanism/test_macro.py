@@ -42,9 +42,7 @@ CHUNK = {
 RELOADED = {
     "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
 }  # fmt: skip
-HALO = {
-    "taps": 9, "tile_rows": 25, "tile_depth": 9, "row_count": 100, "image_share": 0.25, "stride": 1.0, "window_side": 3.0,
-}  # fmt: skip
+HALO = {"taps": 9, "image": 100, "tile_rows": 25, "tile_depth": 9, "m": 100, "k": 9, "gemm_count": 1}  # fmt: skip
 KEPT = {"room_byte": 8.0, "activation_byte": 4.0, "weight_byte": 8.0, "batch": 4, "takes_groups": True}
 CASES = [
     # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
@@ -159,8 +157,8 @@ CASES = [
     ("kept_weights", KEPT | {"activation_byte": 8.0, "weight_byte": 7.0, "batch": 16, "takes_groups": False}, 0.0),
     # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; less depth than a window reads all.
     ("halo_share", HALO, 49 / 225),
-    ("halo_share", HALO | {"stride": 2.0}, 121 / 225),
-    ("halo_share", HALO | {"tile_rows": 100}, 0.25),
+    ("halo_share", HALO | {"image": 400}, 121 / 225),
+    ("halo_share", HALO | {"tile_rows": 100}, 1 / 9),
     ("halo_share", HALO | {"tile_depth": 8}, 1.0),
     ("halo_share", HALO | {"taps": 1}, 1.0),
     # Eight columns of 72 folds on 16 units: two units a column, whose halves of eight columns meet.

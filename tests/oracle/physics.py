@@ -217,11 +217,23 @@ class Mapper:
         """Units that tiles go to: all with a matrix rate, of a vector rate those that have it."""
         return rate.units if rate.unit == "vector" else self.chip.units
 
-    def loads(self, step: Step, s: Record, tile: tuple[float, float, float]) -> tuple[float, float]:
+    @staticmethod
+    def unique(step: Step, rows: float, depth: float) -> float:
+        """Pixels under a square of windows over the elements of their matrix, where a tile is deep enough for whole windows."""
+        m, taps, image = step.size("m"), step.sizes.get("taps", 1.0), step.sizes.get("image")
+        if image is None or taps == 1 or depth < taps:
+            return 1.0
+        elements = m * step.size("k") * step.size("groups")
+        if rows >= m:
+            return min(1.0, image / elements)
+        window, stride = math.sqrt(taps), math.sqrt(taps * image / elements)
+        return min(1.0, (window + stride * (math.sqrt(rows) - 1)) ** 2 / (rows * taps))
+
+    def loads(self, step: Step, s: Record, tile: tuple[float, float, float], unique: float = 1.0) -> tuple[float, float]:
         """Bytes that tiles load, operands again for each, and bytes that one keeps."""
         width = self.facts.width(step.precision)
         m, n, k, (rows, columns, depth) = step.size("m"), step.size("n"), step.size("k"), tile
-        loaded = width * step.size("groups") * (m * k * math.ceil(n / columns) + k * n * math.ceil(m / rows))
+        loaded = width * step.size("groups") * (unique * m * k * math.ceil(n / columns) + k * n * math.ceil(m / rows))
         kept = s["stages"] * width * min(depth, k) * (rows + columns) + 4 * rows * columns
         return loaded, kept
 
@@ -307,7 +319,7 @@ class Mapper:
         useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
         tile = (rate.columns, streamed, rate.rows) if holds_input else (streamed, rate.columns, rate.rows)
         cycles = useful + rate.rows + rate.columns - 2
-        loaded, kept = self.loads(step, s, tile)
+        loaded, kept = self.loads(step, s, tile, self.unique(step, tile[0], min(rate.rows, k)))
         loaded += 8 * groups * m * n * self.met(groups * wide * parts, deep, rate.units) / (groups * wide * parts)
         placed = Placement(
             rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles, loaded, kept,
@@ -366,7 +378,8 @@ class Mapper:
         )  # fmt: skip
         # Software moves results too.
         result = width if chip.is_staged else 0.0
-        loaded = width * (m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m))
+        unique = self.unique(step, tile_m, tile_k)
+        loaded = width * (unique * m * k * math.ceil(n / tile_n) + k * n * math.ceil(m / tile_m))
         loaded += m * n * (result + 4 * (split - 1))
         stays = buffers is not None and width * (rows * depth / slabs + stages * columns) <= buffers
         streamed = width * (m * k * (math.ceil(n / tile_n) if stays else across) + k * n * down + m * n)
@@ -376,7 +389,7 @@ class Mapper:
         one = (
             width
             * k
-            * (m * math.ceil(step.size("n") / tile_n) / across + n * math.ceil(step.size("m") / tile_m) / down)
+            * (unique * m * math.ceil(step.size("n") / tile_n) / across + n * math.ceil(step.size("m") / tile_m) / down)
         )
         one += m * n * (result + 4 * (split - 1))
         passed = width * k * (m * (math.ceil(step.size("n") / tile_n) / across if stays else 1) + n)

@@ -38,10 +38,11 @@ REFUSED: dict[str, str] = {}
 """View -> why Sail does not make or run it. None at pysail 0.7.2."""
 EMPTY = (
     dict.fromkeys(
-        ("faulty_answer", "implausible_number", "missing_energy", "part_lack", "refused_measurement"),
+        ("faulty_answer", "implausible_number", "missing_energy", "part_lack", "part_warning", "refused_measurement"),
         "it has rows where something is wrong or missing alone",
     )
-    | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "loop_nest_cost"), "nobody has stated a loop nest")
+    | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "nest_step", "loop_nest_cost"), "nobody has stated a loop nest")
+    | {"unscored_measurement": "no measurement is there"}
 )
 """View -> why it has no rows here, so that nothing is compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}

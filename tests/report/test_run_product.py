@@ -18,19 +18,13 @@ def test_products_alike_are_one_row(gives: Gives) -> None:
             {"m": 8.0, "k": 36.0, "taps": 9.0, "image": 640.0, "product": "window", "product_count": 1},
         ],
         by=["taps"],
-        run=[{}],
         shape_step=[
             {**step, "shape_id": 1, "operator_id": 1},
-            {**step, "shape_id": 3, "operator_id": 3},
-            {**step, "shape_id": 3, "operator_id": 3, "step": "bias", "step_id": 2, "is_product": False},
+            {**step, "shape_id": 3, "operator_id": 3, "taps": 9.0, "image": 640.0},
+            {**step, "shape_id": 3, "operator_id": 3, "step": "bias", "step_id": 2, "is_product": False, "taps": 4.0},
         ],
         operator=[{"operator_id": 1, "operator": "first"}, {"operator_id": 3, "operator": "window"}],
         run_kernel=[{"kernel_id": 1, "shape_id": 1}, {"kernel_id": 2, "shape_id": 1}, {"kernel_id": 3, "shape_id": 3}],
-        step_size=[
-            {"operator_id": 1, "step": "gemm"},
-            {"operator_id": 1, "step": "bias", "taps": 4.0, "image": 5.0},
-            {"operator_id": 3, "step": "gemm", "taps": 9.0, "image": 640.0},
-        ],
     )
 
 
@@ -44,7 +38,6 @@ def test_products_of_other_sizes_or_precisions_are_others(gives: Gives) -> None:
             {"m": 9.0, "compute_precision": "int8", "image": 18.0, "product_count": 1},
         ],
         by=["m", "compute_precision"],
-        run=[{}],
         shape_step=[
             {**step, "shape_id": 1, "compute_precision": "fp16"},
             {**step, "shape_id": 2, "compute_precision": "int8"},
@@ -52,7 +45,6 @@ def test_products_of_other_sizes_or_precisions_are_others(gives: Gives) -> None:
         ],
         operator=[{"operator_id": 1, "operator": "first"}],
         run_kernel=[{"kernel_id": i, "shape_id": i} for i in (1, 2, 3)],
-        step_size=[{"operator_id": 1, "step": "gemm"}],
     )
 
 
@@ -81,14 +73,14 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
             placed | {"kernel_id": 2, "shape_id": 2, "weight_byte": 0.0, "reread_weight_byte": 0.0, "held_weight_fraction": 0.5, "dram_byte": 100.0},
             placed | held | {"kernel_id": 3, "shape_id": 2, "dram_byte": 0.0},
         ],
-        run=[{}],
         shape_step=[
-            step | {"shape_id": 1}, step | {"shape_id": 1, "step_id": 1, "operator_id": 2}, step | {"shape_id": 2},
+            step | {"shape_id": 1, "taps": 1.0, "image": 999.0},
+            step | {"shape_id": 1, "step_id": 1, "operator_id": 2, "taps": 9.0, "image": 144.0},
+            step | {"shape_id": 2},
             step | {"shape_id": 1, "step_id": 2, "is_product": False},
         ],
         part_rate=[{"element_byte": 1.0}],
         part_strategy=[{"candidate": 5, "dataflow": "wavefront", "split_k": 2}],
-        step_size=[{"operator_id": 1, "step": "gemm", "taps": 1.0, "image": 999.0}, {"operator_id": 2, "step": "gemm", "taps": 9.0, "image": 144.0}],
     )  # fmt: skip
 
 
@@ -99,7 +91,6 @@ def test_product_source(gives: Gives) -> None:
         "product_source",
         [{"kernel_id": 1, "weight_dram_fraction": 0.75, "activation_dram_fraction": 284 / 640}],
         within=["kernel_id"],
-        run=[{}],
         mapped_step=[
             {**sizes, "kernel_id": 1, "shape_id": 1, "dram_byte": 500.0, "weight_byte": 288.0, "reread_weight_byte": 0.0,
              "held_weight_fraction": 0.25, "candidate": 1},
@@ -107,5 +98,4 @@ def test_product_source(gives: Gives) -> None:
         shape_step=[{**sizes, "shape_id": 1, "operator_id": 1, "step": "gemm", "is_product": True, "gemm_count": 1.0}],
         part_rate=[{"element_byte": 2.0}],
         part_strategy=[{"candidate": 1, "dataflow": "weight_stationary", "split_k": 1.0}],
-        step_size=[{"operator_id": 1, "step": "gemm", "taps": 1.0, "image": 288.0}],
     )  # fmt: skip

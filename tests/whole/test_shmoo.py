@@ -105,7 +105,7 @@ def test_between_two_changes_the_rate_stays(sweep: Sweep, db: Session) -> None:
 def test_a_run_that_keeps_nothing_takes_weights_from_main_memory(db: Session) -> None:
     sweep = SWEEPS[0]
     models = [f"synthetic:mlp,in={n},hidden={n},out={n},layers=2" for n in sweep.widths]
-    for state in ("warm", "cold"):
+    for state in ("weights_streamed", "cold"):
         asked = Question(
             models, [sweep.part], [sweep.batch], precisions=[sweep.precision], fields={"cache_state": state}
         )

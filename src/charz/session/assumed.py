@@ -56,7 +56,7 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
     known = scoped.execute("SELECT hardware, field, value, rule FROM impossible_number").fetchall()
     if not known:
         return
-    faulty = scoped.execute("SELECT DISTINCT subject, field FROM faulty_answer ORDER BY ALL").fetchall()
+    faulty = scoped.execute("SELECT DISTINCT subject, field FROM faulty_answer ORDER BY hardware, cache_level").fetchall()
     for of, field in faulty[:MOST_FAULTY]:
         messages.warn(f"{of} has no answer: {_said(known, of, field)}")
     if len(faulty) > MOST_FAULTY:
@@ -98,7 +98,7 @@ def note_other_types(scoped: Scoped, messages: Messages) -> None:
 
 def note_streamed(scoped: Scoped, messages: Messages) -> None:
     """Say on which parts weights that would fit a memory of software's own are read anew in every run, unasked."""
-    query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY ALL"
+    query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY hardware, cache_level"
     found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
     if found:
         more = f" and {len(found) - MOST_FAULTY} more" if len(found) > MOST_FAULTY else ""

@@ -43,7 +43,7 @@ _HELD = ("latency_s", "energy_j", "peak_memory_byte")
 
 _QUERIES = {
     "modules": "SELECT module, class_name, latency_s AS seconds FROM module_edp WHERE depth > 0",
-    "classes": "SELECT kernel_class, sum(latency_s) AS seconds FROM kernel_latency GROUP BY ALL",
+    "classes": "SELECT kernel_class, sum(latency_s) AS seconds FROM kernel_latency GROUP BY kernel_class",
     "kernels": "SELECT kernel, operator, module, latency_s AS seconds FROM kernel_latency",
 }
 """Time of each row of a section, of a model."""

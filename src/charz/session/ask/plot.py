@@ -93,7 +93,7 @@ def _one_target(scoped: Scoped, view: str, messages: Messages) -> tuple[str, str
     """Condition that picks one target, the first by name, and its part; says so when there were more."""
     from charz.schema import ddl
 
-    found = scoped.records(f"SELECT DISTINCT {', '.join(_NAMES)}, scenario_id FROM {view} ORDER BY ALL")
+    found = scoped.records(f"SELECT DISTINCT {', '.join(_NAMES)}, scenario_id FROM {view} ORDER BY {', '.join(_NAMES)}, scenario_id")
     first = found[0]
     if len(found) > 1:
         messages.remark(f"{len(found)} targets fit; drawing {', '.join(str(first[name]) for name in _NAMES)}")
@@ -190,7 +190,7 @@ def _pareto(scoped: Scoped, messages: Messages) -> Chart:
 def _memory(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
-    runs = scoped.records("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY ALL")
+    runs = scoped.records("SELECT DISTINCT model, scenario_id FROM memory_timeline ORDER BY model, scenario_id")
     if len(runs) > 1:
         messages.remark(f"{len(runs)} runs fit; drawing the first")
     query = "SELECT * FROM memory_timeline WHERE model = ? AND scenario_id = ? ORDER BY position"
@@ -254,7 +254,7 @@ def _shmoo(scoped: Scoped, _: Messages) -> Chart:
         }
         for row in scoped.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
     ]
-    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY ALL"
+    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY level, hardware, capacity_byte"
     rows = sorted(scoped.records(query), key=lambda row: row["capacity_byte"])
     is_shared = len({row["hardware"] for row in rows}) > 1
     levels = [

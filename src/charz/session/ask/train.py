@@ -152,7 +152,7 @@ class Train(Core):
         """Say of an answer that is no framework's that it is an ideal, and which frameworks there are."""
         query = "SELECT DISTINCT framework FROM split_framework JOIN run USING (backend) WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
-            known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY ALL").fetchall()
+            known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY framework, backend").fetchall()
             self.messages.remark(
                 f"{ideal} is an ideal and no framework: kernels as fast as the backend's by themselves;"
                 f" --framework takes {', '.join(f'{name} ({backend})' for name, backend in known)}"
