@@ -17,6 +17,9 @@ from .row import Row
 STORAGE_VERSION = "v2.0.0"
 """DuckDB storage format of a new file: the first that holds triggers."""
 
+BLOCK_BYTE = 16384
+"""Least that a column of a table takes in a new file, the smallest that the engine knows: most tables have few rows."""
+
 _POLARS_TYPES = {
     "BIGINT": "Int64",
     "DOUBLE": "Float64",
@@ -56,7 +59,8 @@ def write_empty(path: Path) -> None:
     with contextlib.closing(duckdb.connect()) as connection:
         try:
             connection.execute(
-                f"ATTACH {ddl.literal(str(path))} AS created (STORAGE_VERSION {ddl.literal(STORAGE_VERSION)})"
+                f"ATTACH {ddl.literal(str(path))} AS created"
+                f" (STORAGE_VERSION {ddl.literal(STORAGE_VERSION)}, BLOCK_SIZE {BLOCK_BYTE})"
             )
         except duckdb.Error as error:
             raise CharzError("cannot create a database", str(path.parent), str(error).splitlines()[0]) from error

@@ -23,6 +23,7 @@ from charz.schema import ddl
 from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
+from .keys import CHAIN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
@@ -161,8 +162,10 @@ def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, t
     columns |= {t.TABLE: list(t.model_fields) for t in database.TABLES if t.TABLE in facts_read(known) - models}
     found = {}
     for name, names in columns.items():
-        key = "hardware" if "hardware" in names else "''"
-        query = f"SELECT {key}, COUNT(*), BIT_XOR(HASH(t)) FROM {name} AS t GROUP BY 1"
+        key = next((key for key in ("hardware", CHAIN) if key in names), "''")
+        query = f"SELECT {key}, COUNT(*) AS n, BIT_XOR(HASH(t)) AS h FROM {name} AS t GROUP BY 1"
+        if key == CHAIN:
+            query = f"SELECT hardware, SUM(n), BIT_XOR(HASH(backend, h)) FROM ({query}) JOIN part_backend USING ({CHAIN}) GROUP BY 1"
         found[name] = {part: (count, number) for part, count, number in connection.execute(query).fetchall()}
     return found
 

@@ -67,7 +67,7 @@ class Term:
 
     @property
     def efficiency_id(self) -> str:
-        """Column of `part_efficiency` that names the row behind the fraction."""
+        """Column of `chain_efficiency` that names the row behind the fraction."""
         return self.fraction.replace("_fraction", "_efficiency_id")
 
 

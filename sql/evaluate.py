@@ -22,7 +22,7 @@ import duckdb
 from charz.schema import ddl
 
 from .installed import Catalog, Relation, catalog
-from .keys import TARGET
+from .keys import CHAIN, TARGET
 from .layers import COST, HARDWARE, MAPPING, MODELS, REPORT, ROLLUP, WORKLOAD
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class Ground:
     database: str
     """Database in memory that holds what is not as in the file."""
     parts: Sequence[str]
-    tables: Mapping[str, bool]
-    """Its tables: facts and maintained tables, each with whether it has rows of these parts alone."""
+    tables: Mapping[str, str]
+    """Its tables: facts and maintained tables, each with the condition on rows of the file that are used with its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +164,21 @@ def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: 
     maintained = known.tables(HARDWARE)
     with connection.cursor() as cursor:
         tables = _Holder(cursor, Scope(copies=copies), [table.name for table in maintained], known, ()).change()
-        of_parts = {table.name for table in maintained if "hardware" in table.columns}
-        ground = Ground(
-            f"changed_parts_{next(_GROUNDS)}",
-            [copy.base for copy in copies],
-            {name: name in of_parts for name in tables},
-        )
+        database, parts = f"changed_parts_{next(_GROUNDS)}", [copy.base for copy in copies]
+        others = {table.name: _others(table, parts, f"{database}.{table.name}") for table in maintained}
+        ground = Ground(database, parts, {name: others.get(name, "") for name in tables})
         cursor.execute(f"ATTACH ':memory:' AS {ground.database} (READ_WRITE)")
         for name in tables:
             cursor.execute(f"CREATE TABLE {ground.database}.{ddl.quote(name)} AS SELECT * FROM temp.{ddl.quote(name)}")
     return ground
+
+
+def _others(table: Relation, parts: Sequence[str], own: str) -> str:
+    """Condition on rows of a maintained table of the hardware that those of some parts, `own`, do not replace; empty where they
+    replace all."""
+    if "hardware" in table.columns:
+        return f"hardware NOT IN {listed(parts)}"
+    return f"{CHAIN} NOT IN (SELECT {CHAIN} FROM {own})" if CHAIN in table.columns else ""
 
 
 @contextlib.contextmanager
@@ -357,7 +362,7 @@ class _Holder:
             return file
         laid = f"SELECT * FROM {ground.database}.{ddl.quote(name)}"
         if ground.tables[name]:
-            laid = f"SELECT * FROM {file} WHERE hardware NOT IN {listed(ground.parts)} UNION ALL BY NAME {laid}"
+            laid = f"SELECT * FROM {file} WHERE {ground.tables[name]} UNION ALL BY NAME {laid}"
         return f"({laid})"
 
     # Parts
@@ -373,8 +378,8 @@ class _Holder:
         for table in tables:
             if table.name not in made:
                 self._copy_parts(table)
-            elif "hardware" in table.columns and anew is not None:
-                kept = " AND ".join([*self._limits(table), f"hardware NOT IN {listed(anew)}"])
+            elif anew is not None and (others := _others(table, anew, f"temp.{table.name}")):
+                kept = " AND ".join([*self._limits(table), others])
                 self._append(table.name, f"SELECT * FROM {self._file(table.name)} WHERE {kept}")
             if table.name in made and (chosen := self._chosen(table)):
                 self._table(table.name, f"SELECT t.* FROM {ddl.quote(table.name)} AS t {chosen}")

@@ -19,5 +19,8 @@ KEYS = {
 }
 """Description by name of column."""
 
+CHAIN = "efficiency_chain"
+"""Column that tells groups of parts and backends apart which take the same efficiencies; tables that have it and no part are of them."""
+
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 """Columns that tell runs on parts apart."""

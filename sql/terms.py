@@ -29,7 +29,7 @@ def _text(terms: list[tuple[Term, Document]]) -> str:
         f"SELECT '{t.name}' AS term, '{t.kind}' AS kind, '{source.name}' AS mechanism" for t, source in terms
     )
     same = " AND ".join(
-        f"e.{c} = k.{c}" for c in ("hardware", "backend", "kernel_class", "operator_name", "precision_class", "layout")
+        f"e.{c} = k.{c}" for c in ("kernel_class", "operator_name", "precision_class", "layout")
     )
     return f"""-- Every mechanism that takes time or energy in a kernel, one row each: what it moves or computes, at which rate and share
 -- of it, how long and how many joules. Of the terms of kind `engine` and of kind `memory` the longest counts, `exposed`,
@@ -68,8 +68,9 @@ SELECT
     f.confidence
 FROM kernel_time AS k
 CROSS JOIN named_terms AS t
-LEFT JOIN part_efficiency AS e
-    ON {same}
+INNER JOIN part_backend AS b ON b.hardware = k.hardware AND b.backend = k.backend
+LEFT JOIN chain_efficiency AS e
+    ON e.efficiency_chain = b.efficiency_chain AND {same}
 LEFT JOIN efficiency AS f
     ON f.efficiency_id = {_case(terms, "efficiency_id")}
 WHERE {_case(terms, "seconds")} > 0e0

@@ -30,6 +30,7 @@ from charz.schema.row import Row
 
 from . import answers, compose, graph, restate
 from .installed import Relation, catalog, column_names, relations
+from .keys import CHAIN
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
@@ -66,10 +67,21 @@ class Queue:
         return f"CREATE TABLE {self.table} ({columns})"
 
     def holds(self, columns: Sequence[str]) -> str:
-        """Condition on a row that its key was queued; of a table that has a part of the key only, by that."""
+        """Condition on a row that its key was queued; of a table that has a part of the key only, by that; of one of what parts have
+        in common, that a part which has it was."""
         tests = [f"{key} IN (SELECT {key} FROM {NEW})" for key in self.keys if key in columns]
+        if not tests and CHAIN in columns:
+            return f"{CHAIN} IN (SELECT {CHAIN} FROM {_CHAINS} WHERE hardware IN (SELECT hardware FROM {NEW}))"
         return " AND ".join(tests)
 
+    def leaves(self, columns: Sequence[str]) -> str:
+        """Condition on a row that it is evaluated anew, or that nothing has its key any more."""
+        is_common = CHAIN in columns and not set(self.keys) & set(columns)
+        return self.holds(columns) + (f" OR {CHAIN} NOT IN (SELECT {CHAIN} FROM {_CHAINS})" if is_common else "")
+
+
+_CHAINS = "main.part_backend"
+"""Table of the groups of efficiencies that parts take."""
 
 TURN = f"{REBUILD}.turn"
 """Table of one row that every maintaining transaction updates: of two at once, each evaluating from what it alone sees, the
@@ -348,7 +360,7 @@ class _Maker:
                 yield f"stage_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
             elif relation in tables:
                 name = f"main.{ddl.quote(relation.name)}"
-                condition = queue.holds(self._columns[relation.name])
+                condition = queue.leaves(self._columns[relation.name])
                 where = f" WHERE {condition}" if condition else ""
                 yield f"delete_{relation.name}", f"DELETE FROM {name}{where}"
                 yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"

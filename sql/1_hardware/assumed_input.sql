@@ -14,26 +14,25 @@ WITH part_numbers AS (
     GROUP BY hardware
 ),
 
-chosen_sets AS (
-    SELECT DISTINCT
-        hardware, backend, matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id, overlap_efficiency_id,
-        residency_efficiency_id, reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id
-    FROM part_efficiency
-),
-
 chosen_rows AS (
     SELECT DISTINCT
-        hardware, backend,
+        efficiency_chain,
         UNNEST([
             matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id, overlap_efficiency_id, residency_efficiency_id,
             reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id
         ]) AS efficiency_id
-    FROM chosen_sets
+    FROM chain_efficiency
+),
+
+part_rows AS (
+    SELECT b.hardware, b.backend, r.efficiency_id
+    FROM chosen_rows AS r
+    INNER JOIN part_backend AS b ON b.efficiency_chain = r.efficiency_chain
 ),
 
 efficiency_rows AS (
     SELECT r.hardware, r.backend, COUNT(*) AS efficiency_count
-    FROM chosen_rows AS r
+    FROM part_rows AS r
     INNER JOIN efficiency AS e ON e.efficiency_id = r.efficiency_id
     INNER JOIN confidence AS c ON c.confidence = e.confidence
     LEFT JOIN lending_part AS l ON l.hardware = r.hardware AND l.backend = e.backend AND e.scope = CONCAT('hardware:', l.lender)
@@ -93,7 +92,7 @@ doubted_numbers AS (
         AND f.row_key = CASE WHEN f.kind = 'backend_support' THEN s.support_row ELSE c.context_row END
     UNION ALL
     SELECT r.hardware, r.backend, f.field
-    FROM chosen_rows AS r
+    FROM part_rows AS r
     INNER JOIN rule_fault AS f
         ON f.kind = 'efficiency' AND f.row_key = CAST(r.efficiency_id AS VARCHAR) AND f.is_possible
     UNION ALL

@@ -4,16 +4,15 @@
 CREATE VIEW missing_efficiency AS
 WITH counted_rows AS (
     SELECT
-        hardware,
-        backend,
+        efficiency_chain,
         COUNT(*) AS row_count,
         COUNT(matrix_fraction + matrix_half_ops) AS matrix_count,
         COUNT(vector_fraction + vector_half_ops) AS vector_count,
         COUNT(memory_fraction + memory_half_byte) AS memory_count,
         COUNT(overlap_fraction) AS overlap_count,
         COUNT(residency_fraction) AS residency_count
-    FROM part_efficiency
-    GROUP BY hardware, backend
+    FROM chain_efficiency
+    GROUP BY efficiency_chain
 ),
 
 named_resources AS (
@@ -21,15 +20,15 @@ named_resources AS (
         b.hardware,
         b.backend,
         CASE
-            WHEN c.hardware IS NULL THEN 'any resource'
+            WHEN c.efficiency_chain IS NULL THEN 'any resource'
             WHEN c.matrix_count < c.row_count THEN 'matrix'
             WHEN c.vector_count < c.row_count THEN 'vector'
             WHEN c.memory_count < c.row_count THEN 'memory'
             WHEN c.overlap_count < c.row_count THEN 'overlap'
             WHEN c.residency_count < c.row_count THEN 'residency'
         END AS resource
-    FROM supported_backend AS b
-    LEFT JOIN counted_rows AS c ON c.hardware = b.hardware AND c.backend = b.backend
+    FROM part_backend AS b
+    LEFT JOIN counted_rows AS c ON c.efficiency_chain = b.efficiency_chain
 )
 
 SELECT

@@ -37,7 +37,7 @@ faulty_tiles AS (
 faulty_grains AS (
     SELECT MIN(fault) AS fault
     FROM faulty_rules
-    WHERE kind = 'library_constant'
+    WHERE kind IN ('library_constant', 'precision')
 )
 
 SELECT
@@ -101,6 +101,8 @@ SELECT
     h.voltage_floor,
     h.voltage_ceiling,
     h.clock_floor,
+    k.efficiency_chain,
+    k.arithmetic,
     -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
     -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.
     COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,
@@ -109,6 +111,7 @@ SELECT
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend
 INNER JOIN part AS h ON h.hardware = s.hardware
+INNER JOIN part_backend AS k ON k.hardware = s.hardware AND k.backend = s.backend
 INNER JOIN hardware_rate AS r ON r.hardware = s.hardware AND (r.is_native OR s.converts)
 INNER JOIN policy_precisions AS p ON p.precision = r.precision
 LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware

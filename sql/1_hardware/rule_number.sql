@@ -92,6 +92,15 @@ WITH listed_numbers AS (
     WHERE decides = 'unit'
     UNION ALL
     SELECT
+        'precision' AS kind,
+        precision AS row_key,
+        '*' AS row_kind,
+        '*' AS family,
+        'fallback_operations' AS quantity,
+        fallback_operations AS value
+    FROM precision
+    UNION ALL
+    SELECT
         'memory_level' AS kind,
         level AS row_key,
         level AS row_kind,

@@ -3,27 +3,46 @@
 -- enough that their links stay.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW chain_cut AS
-WITH kept_links AS (
+WITH roomy_links AS (
     SELECT
         c.*,
         t.hardware,
-        cache_room(t.is_cache_placed, e.residency_fraction, t.cache_byte) AS room_byte,
-        CASE
-            WHEN c.run_weight_byte > 0e0 AND (c.cache_state = 'weights_resident' OR (t.keeps_weights AND c.cache_state = 'warm'))
-                THEN kept_weights(room_byte, c.run_activation_byte, c.run_weight_byte, c.batch, t.takes_groups)
-            ELSE 0e0
-        END AS held_weight_fraction,
-        -- Weights that stay beside one sample's activations leave links less.
-        CASE
-            WHEN held_weight_fraction > kept_share(room_byte, c.run_activation_byte, c.run_weight_byte)
-                THEN room_byte - held_weight_fraction * c.run_weight_byte
-            ELSE room_byte
-        END AS link_byte
+        t.keeps_weights,
+        t.takes_groups,
+        cache_room(t.is_cache_placed, e.residency_fraction, t.cache_byte) AS room_byte
     FROM shape_link AS c
     INNER JOIN part_support AS t ON t.backend = c.backend AND t.precision = c.precision
-    INNER JOIN part_efficiency AS e
-        ON e.hardware = t.hardware AND e.backend = t.backend AND e.kernel_class = c.kernel_class
+    INNER JOIN chain_efficiency AS e
+        ON e.efficiency_chain = t.efficiency_chain AND e.kernel_class = c.kernel_class
         AND e.operator_name = '*' AND e.precision_class = '*' AND e.layout = c.memory_format
+),
+
+shared_rooms AS (
+    SELECT
+        *,
+        kept_share(room_byte, run_activation_byte, run_weight_byte) AS batch_share,
+        CASE WHEN takes_groups THEN kept_share(room_byte, run_activation_byte / NULLIF(batch, 0), run_weight_byte) END AS sample_share
+    FROM roomy_links
+),
+
+held_weights AS (
+    SELECT
+        *,
+        CASE
+            WHEN run_weight_byte > 0e0 AND (cache_state = 'weights_resident' OR (keeps_weights AND cache_state = 'warm'))
+                THEN kept_weights(batch_share, sample_share, batch)
+            ELSE 0e0
+        END AS held_weight_fraction
+    FROM shared_rooms
+),
+
+-- Weights that stay beside one sample's activations leave links less.
+kept_links AS (
+    SELECT
+        *,
+        CASE WHEN held_weight_fraction > batch_share THEN room_byte - held_weight_fraction * run_weight_byte ELSE room_byte END
+            AS link_byte
+    FROM held_weights
 ),
 
 sized_links AS (

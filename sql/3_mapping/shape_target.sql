@@ -26,7 +26,7 @@ WITH placed_shapes AS (
 )
 
 SELECT
-    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, algorithm, is_aliased, known_fault),
+    s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, algorithm, is_aliased, known_fault, efficiency_chain),
     -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
     -- (`linear_call`), on GPUs `nchw_own`, `nchw_wide` or `nhwc_wide` (`depthwise_call`).
     s.executed_layout AS layout,
@@ -51,6 +51,6 @@ SELECT
         CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', CAST(e.faulty_efficiency_id AS VARCHAR)) END
     ) AS number_fault
 FROM placed_shapes AS s
-INNER JOIN part_efficiency AS e
-    ON e.hardware = s.hardware AND e.backend = s.backend AND e.kernel_class = s.kernel_class
+INNER JOIN chain_efficiency AS e
+    ON e.efficiency_chain = s.efficiency_chain AND e.kernel_class = s.kernel_class
     AND e.operator_name = s.efficiency_name AND e.precision_class = s.precision_class AND e.layout = s.executed_layout

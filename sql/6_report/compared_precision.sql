@@ -13,8 +13,8 @@ WITH narrow_weights AS (
 
 native_formats AS (
     SELECT r.hardware, MIN(n.bits) AS bits
-    FROM hardware_rate AS r
-    INNER JOIN precision AS n ON n.precision = r.precision
+    FROM part_rate AS r
+    INNER JOIN precision AS n ON n.precision = r.compute_precision
     WHERE r.is_native AND n.kind = 'float'
     GROUP BY r.hardware
 )

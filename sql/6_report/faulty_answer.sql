@@ -10,9 +10,10 @@ SELECT DISTINCT
 FROM part_support
 WHERE COALESCE(fault, tile_fault) IS NOT NULL
 UNION ALL
-SELECT DISTINCT hardware AS subject, CONCAT('efficiency.', CAST(faulty_efficiency_id AS VARCHAR)) AS field
-FROM part_efficiency
-WHERE faulty_efficiency_id IS NOT NULL
+SELECT DISTINCT b.hardware AS subject, CONCAT('efficiency.', CAST(e.faulty_efficiency_id AS VARCHAR)) AS field
+FROM chain_efficiency AS e
+INNER JOIN part_backend AS b ON b.efficiency_chain = e.efficiency_chain
+WHERE e.faulty_efficiency_id IS NOT NULL
 UNION ALL
 SELECT DISTINCT model AS subject, COALESCE(fault, memory_fault) AS field
 FROM run

@@ -35,7 +35,7 @@ USUAL: Record = {
     "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "input_host_fraction": 0.0, "host_input_byte": 0.0,
     "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,
     "engine_version": "none", "kv_precision": "none", "token_elements": 0.0, "launch_count": 1,
-    "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
+    "arithmetic": "plain", "efficiency_chain": "any", "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
 false and null where not, so that a formula that reads what the test left out comes out null."""
@@ -45,6 +45,8 @@ CONDITIONS: Record = {
     "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",
 }  # fmt: skip
 """What tells scenarios of equal keys apart, as it is in reports unless the test says otherwise."""
+COMMON = "part_backend"
+"""Relation by which parts and backends find their rates and efficiencies."""
 WRITTEN_OUT = 200
 """Rows that one statement of values inserts; more come as a table."""
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
@@ -106,6 +108,7 @@ class Bench:
             assert rows.keys() <= self.ancestors(relation), (
                 f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
+            rows = {**self.common(relation, rows), **rows}
             for name, records in rows.items():
                 self.insert(name, records)
             self.fill(relation, set(rows))
@@ -114,6 +117,14 @@ class Bench:
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
         finally:
             self.connection.execute("ROLLBACK")
+
+    def common(self, relation: str, rows: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
+        """Rows of `part_backend` for the parts and backends of the rows given, all alike, where a test says nothing of them."""
+        if COMMON not in self.ancestors(relation) or {COMMON, *self.ancestors(COMMON)} & rows.keys():
+            return {}
+        records = [record for of_one in rows.values() for record in of_one]
+        parts, backends = ({record.get(key, USUAL[key]) for record in records} - {"*"} for key in ("hardware", "backend"))
+        return {COMMON: [{"hardware": part, "backend": backend} for part in parts for backend in backends]}
 
     def ancestors(self, relation: str) -> set[str]:
         """What a relation reads, directly or through others."""

@@ -65,14 +65,14 @@ def test_a_link_is_held_passed_or_spilled(
 ) -> None:
     """A chain of eight samples on a chip of 1,000 bytes, of which links may fill half."""
     rows = [LINK | {"tensor_id": i, "held_byte": size, "weight_byte": weight_byte} for i, size in enumerate(links)]
-    check("chain_cut", expected, shape_link=rows, part_support=PART, part_efficiency=SHARE)
+    check("chain_cut", expected, shape_link=rows, part_support=PART, chain_efficiency=SHARE)
 
 
 def test_a_part_without_a_cache_spills_all(check: Callable[..., None]) -> None:
     """It holds no sample of any link."""
     row = LINK | {"tensor_id": 0, "held_byte": 800.0}
     expected = {"cut_count": 1, "pass_count": 1, "spilled_byte": 1600.0}
-    check("chain_cut", expected, shape_link=row, part_support={"cache_byte": 0.0}, part_efficiency=SHARE)
+    check("chain_cut", expected, shape_link=row, part_support={"cache_byte": 0.0}, chain_efficiency=SHARE)
 
 
 PLACED = {"cache_byte": 1000.0, "is_cache_placed": True, "takes_groups": True, "keeps_weights": True}
@@ -95,4 +95,4 @@ OF_RUN = LINK | {"cache_state": "warm", "weight_byte": 1600.0, "run_weight_byte"
 )  # fmt: skip
 def test_a_chain_beside_weights_that_stay(check: Callable[..., None], run: dict[str, Any], expected: dict[str, Any]) -> None:
     """Software decides what the memory holds: no share of it is lost, and links have what weights leave."""
-    check("chain_cut", expected, shape_link=OF_RUN | run, part_support=PLACED, part_efficiency=SHARE)
+    check("chain_cut", expected, shape_link=OF_RUN | run, part_support=PLACED, chain_efficiency=SHARE)

@@ -43,7 +43,6 @@ RELOADED = {
     "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
 }  # fmt: skip
 HALO = {"taps": 9, "image": 100, "tile_rows": 25, "tile_depth": 9, "m": 100, "k": 9, "gemm_count": 1}  # fmt: skip
-KEPT = {"room_byte": 8.0, "activation_byte": 4.0, "weight_byte": 8.0, "batch": 4, "takes_groups": True}
 CASES = [
     # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
@@ -150,11 +149,11 @@ CASES = [
     ("kept_share", {"room_byte": 8.0, "beside_byte": 2.0, "weight_byte": 3.0}, 1.0),
     ("kept_share", {"room_byte": 8.0, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
     ("kept_share", {"room_byte": None, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
-    # Beside 4 of activations 4 of 8 stay, beside one sample's one of them 7: an eighth read four times is as much as a half once.
-    ("kept_weights", KEPT, 0.5),
-    # Beside one of 16 samples, of half a byte, all 7 stay; beside all none, of which a memory that takes no groups makes the best.
-    ("kept_weights", KEPT | {"activation_byte": 8.0, "weight_byte": 7.0, "batch": 16}, 1.0),
-    ("kept_weights", KEPT | {"activation_byte": 8.0, "weight_byte": 7.0, "batch": 16, "takes_groups": False}, 0.0),
+    # An eighth read four times is as much as a half once.
+    ("kept_weights", {"batch_share": 0.5, "sample_share": 0.875, "batch": 4}, 0.5),
+    ("kept_weights", {"batch_share": 0.0, "sample_share": 1.0, "batch": 16}, 1.0),
+    # A memory that takes no groups makes the best of what the batch leaves.
+    ("kept_weights", {"batch_share": 0.0, "sample_share": None, "batch": 16}, 0.0),
     # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; less depth than a window reads all.
     ("halo_share", HALO, 49 / 225),
     ("halo_share", HALO | {"image": 400}, 121 / 225),

@@ -49,7 +49,7 @@ def test_layout_and_operator(
         part_support=PART | part,
         efficiency_precision={"precision_class": "*"},
         efficiency_operator=operators,
-        part_efficiency=efficiencies,
+        chain_efficiency=efficiencies,
     )
 
 
@@ -60,7 +60,7 @@ def test_a_kernel_stays_though_nothing_is_known_of_its_algorithm(evaluate: Calla
         shape=[SHAPE | {"is_native": True}],
         part_support=[PART],
         efficiency_precision=[{"precision_class": "*"}],
-        part_efficiency=[{"kernel_class": "conv", "operator_name": "*", "precision_class": "*"}],
+        chain_efficiency=[{"kernel_class": "conv", "operator_name": "*", "precision_class": "*"}],
     )
     assert len(rows) == 1
 
@@ -77,6 +77,6 @@ def test_some_parts_have_no_bias_kernels(
         shape=[SHAPE | {"kernel_class": kernel_class}],
         part_support=[PART | {"bias_is_kernel": bias_is_kernel}],
         efficiency_precision=[{"precision_class": "*"}],
-        part_efficiency=[{"kernel_class": kernel_class, "operator_name": "*", "precision_class": "*"}],
+        chain_efficiency=[{"kernel_class": kernel_class, "operator_name": "*", "precision_class": "*"}],
     )
     assert len(rows) == count

@@ -254,7 +254,7 @@ def test_a_short_loop_stays_with_few_threads(
 def test_a_backend_takes_anothers_efficiencies() -> None:
     """On processors PyTorch runs eager at inductor's, until it has its own; ONNX Runtime at what holds for all."""
     query = """
-        SELECT backend, memory_fraction FROM part_efficiency
+        SELECT backend, memory_fraction FROM part_backend JOIN chain_efficiency USING (efficiency_chain)
         WHERE kernel_class = 'activation' AND precision_class = '*' AND layout = 'nchw' AND operator_name = '*'
             AND backend IN ('eager', 'inductor', 'onnxruntime')
         ORDER BY backend
@@ -264,7 +264,7 @@ def test_a_backend_takes_anothers_efficiencies() -> None:
             'family:cpu' AS scope, ? AS backend, 'activation' AS kernel_class, ? AS maximum_fraction
         ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
     """
-    with Bench(["part_efficiency"]) as bench:
+    with Bench(["part_backend", "chain_efficiency"]) as bench:
         bench.replace_part(smallest_part("cpu"))
         bench.execute("DELETE FROM efficiency WHERE scope <> '*'")
         ((common,),) = bench.rows("SELECT maximum_fraction FROM efficiency WHERE resource = 'memory'")
@@ -304,10 +304,10 @@ def test_a_sibling_lends_what_was_learned_of_it() -> None:
         ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
     """
     query = """
-        SELECT memory_fraction FROM part_efficiency
+        SELECT memory_fraction FROM part_backend JOIN chain_efficiency USING (efficiency_chain)
         WHERE hardware = ? AND backend = ? AND kernel_class = 'activation' AND operator_name = '*' AND layout = 'nchw'
     """
-    with Bench(["part_efficiency"], with_parts=True) as bench:
+    with Bench(["part_backend", "chain_efficiency"], with_parts=True) as bench:
         bench.execute("DELETE FROM efficiency WHERE scope <> '*'")
         ((common,),) = bench.rows(query, ["l40", "eager"])
         for i, row in enumerate(measured):

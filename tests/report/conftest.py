@@ -28,7 +28,7 @@ class ReportBench(Bench):
             texts = {path: path.read_text() for name, path in self.files.items() if name != MADE}
             named = [documents.parse(path, text) for path, text in texts.items() if "\n-- Term:" in text]
             self.bodies[relation] = terms.document(named, views.ROOT).body
-            self.reads[relation] = ["kernel_time", "part_efficiency", "efficiency"]
+            self.reads[relation] = ["kernel_time", "part_backend", "chain_efficiency", "efficiency"]
             for name in self.reads[relation]:
                 self.make(name)
         return super().body(relation)

@@ -452,7 +452,7 @@ def test_precisions_that_are_compared(evaluate: Evaluate) -> None:
             {"precision": name, "kind": kind, "bits": bits}
             for name, kind, bits in (("fp16", "float", 16), ("fp8", "float", 8), ("fp4", "float", 4), ("int4", "integer", 4))
         ],
-        hardware_rate=[{"precision": "fp8", "is_native": True}, {"precision": "fp4", "is_native": False}],
+        part_rate=[{"compute_precision": "fp8", "is_native": True}, {"compute_precision": "fp4", "is_native": False}],
     )
     assert {row["precision"] for row in rows} == {"fp16", "w8_float", "w4_integer"}
 

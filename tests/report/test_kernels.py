@@ -492,7 +492,7 @@ def test_shmoo_point(gives: Gives) -> None:
         ({"held_weight_fraction": 1.0 - 1e-7}, {"weight_level": "dram"}),
         ({"weight_byte": 0.0}, {"weight_level": None}),
         ({"weight_byte": None}, {"weight_level": None}),
-        ({"is_simulated": True, "moved_byte": 10.0}, {"part": "chip (simulated)", "fits_cache": True}),
+        ({"is_simulated": True, "traffic_byte": 10.0}, {"part": "chip (simulated)", "fits_cache": True}),
     ],
 )
 def test_where_weights_come_from(gives: Gives, changed: Record, expected: Record) -> None:
@@ -500,7 +500,7 @@ def test_where_weights_come_from(gives: Gives, changed: Record, expected: Record
     kernel = {
         "shape_id": 4, "flops": 24.0, "busy_s": 4.0, "moved_byte": 11.0, "cache_byte": 10.0, "compute_s": 1.0, "memory_s": 2.0,
         "memory_level": "dram", "weight_byte": 5.0, "held_weight_fraction": 0.9, "cache_level": "l2", "cache_state": "warm",
-        "traffic_byte": 10.0,
+        "traffic_byte": 11.0,
     }  # fmt: skip
     gives("shmoo_point", [expected], kernel_cost=[kernel | changed])
 
@@ -557,13 +557,14 @@ def test_every_term(bench: Any, gives: Gives, evaluate: Evaluate) -> None:
         by=["term"],
         free={"efficiency": ["hardware", "backend", "precision"]},
         kernel_time=[kernel | CLASS],
-        part_efficiency=[efficiency | CLASS],
+        part_backend=[{}],
+        chain_efficiency=[efficiency | CLASS],
         efficiency=[{"efficiency_id": i} for i in efficiency.values()],
     )
     assert {"dram", "issue", "power"} <= {term.name for term, _ in found}
     for column in sorted({term.seconds for term, _ in found}):
         # What takes no time has no row.
-        rows = evaluate("kernel_term", kernel_time=[kernel | CLASS | {column: 0.0}])
+        rows = evaluate("kernel_term", kernel_time=[kernel | CLASS | {column: 0.0}], part_backend=[{}])
         assert {row["term"] for row in rows} == {term.name for term, _ in found if term.seconds != column}
 
 
@@ -588,7 +589,8 @@ def test_kernel_term(gives: Gives) -> None:
         by=["term"],
         free={"efficiency": ["hardware", "backend", "precision"]},
         kernel_time=[kernel],
-        part_efficiency=[
+        part_backend=[{}],
+        chain_efficiency=[
             {"kernel_class": "conv", "operator_name": "*", "precision_class": "single", "memory_efficiency_id": 1},
             {"kernel_class": "linear", "operator_name": "*", "precision_class": "single", "memory_efficiency_id": 2},
         ],

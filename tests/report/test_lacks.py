@@ -120,9 +120,9 @@ def test_why_a_model_has_no_answer(evaluate: Callable[..., list[dict[str, object
             {"model": "norm", **how, "compute_precision": "fp32"},
         ],
         part_rate=[
-            {"hardware": "chip", "backend": "xla", "compute_precision": precision} for precision in ("int8", "int4")
+            {"hardware": "chip", "compute_precision": precision} for precision in ("int8", "int4")
         ],
-        part_tile=[{"hardware": "chip", "backend": "xla", "compute_precision": "int8", "dataflow": "block"}],
+        part_tile=[{"hardware": "chip", "compute_precision": "int8", "dataflow": "block"}],
     )
     assert {(row["model"], row["hardware"], row["precision"]): row["reason"] for row in found} == {
         ("*", "bare", "*"): "no peak",
@@ -163,7 +163,8 @@ def test_what_rests_on_a_number_that_cannot_be(evaluate: Callable[..., list[dict
             {"hardware": "card", "tile_fault": "tile"},
             {"hardware": "well"},
         ],
-        part_efficiency=[{"faulty_efficiency_id": 7}, {"hardware": "well"}],
+        part_backend=[{}, {"hardware": "well", "efficiency_chain": "well"}],
+        chain_efficiency=[{"faulty_efficiency_id": 7}, {"efficiency_chain": "well"}],
         run=[
             {"fault": "host_factor", "memory_fault": "block"},
             {"model": "big", "memory_fault": "block"},

@@ -401,6 +401,7 @@ def test_the_mode_that_every_part_has_is_asked_for_by_name(db: Session) -> None:
     )
 
 
+@pytest.mark.usefixtures("whole_catalog")
 def test_the_backend_of_a_precision_is_what_people_run_there(db: Session, tmp_path: Path) -> None:
     """TensorRT in 8 bits on boards of NVIDIA and for everything on Jetsons."""
     found = db.compare("small", on="t4,i7_13700k", precision="fp32,int8")

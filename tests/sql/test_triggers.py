@@ -156,7 +156,7 @@ def rows_in_place(connection: duckdb.DuckDBPyConnection, changed: str) -> dict[s
 def test_a_row_learned_of_one_part_reaches_those_that_borrow_from_it(small: Path) -> None:
     with opened(small) as connection:
         lend_each_other(connection)
-        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM part_efficiency AS t GROUP BY hardware"
+        query = "SELECT hardware, SUM(hash(t)::HUGEINT) FROM chain_efficiency AS t JOIN part_backend USING (efficiency_chain) GROUP BY hardware"
         before = dict(connection.execute(query).fetchall())
         connection.execute(
             "UPDATE efficiency SET maximum_fraction = maximum_fraction / 2 WHERE scope = 'hardware:rtx4090'"
@@ -173,7 +173,7 @@ def test_a_value_no_part_had_reaches_all_parts(small: Path) -> None:
             "INSERT INTO efficiency SELECT * REPLACE (2000000 AS efficiency_id, 'hardware:tpu_v4' AS scope,"
             " 'norm' AS kernel_class, 'aten.new' AS operator_name) FROM efficiency LIMIT 1"
         )
-        query = "SELECT COUNT(DISTINCT hardware) FROM part_efficiency WHERE operator_name = 'aten.new'"
+        query = "SELECT COUNT(DISTINCT hardware) FROM chain_efficiency JOIN part_backend USING (efficiency_chain) WHERE operator_name = 'aten.new'"
         assert connection.execute(query).fetchall() == [(5,)]
         assert maintain.differences(connection) == {}
 
@@ -205,7 +205,7 @@ NAMED = {
     "part": "hardware_cluster", "part_area": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile",
     "part_support": "hardware_power",
     "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "part_tile": "hardware_peak",
-    "part_efficiency": "efficiency", "part_band": "prediction_band", "efficiency_operator": "efficiency",
+    "chain_efficiency": "efficiency", "part_backend": "backend_support", "part_band": "prediction_band", "efficiency_operator": "efficiency",
     "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",
     "shape_step": "scenario", "run_memory": "scenario",
 }  # fmt: skip

@@ -40,7 +40,7 @@ RESTED_ON = {
     "efficiency": (
         "efficiency_id IN (SELECT UNNEST([matrix_efficiency_id, vector_efficiency_id, memory_efficiency_id,"
         " overlap_efficiency_id, residency_efficiency_id, reorder_efficiency_id, paging_efficiency_id, thread_efficiency_id])"
-        " FROM part_efficiency WHERE kernel_class IN ('linear', 'copy'))"
+        " FROM chain_efficiency WHERE kernel_class IN ('linear', 'copy'))"
     ),
     "silicon_rule": (
         "EXISTS (SELECT 1 FROM part_rule AS p WHERE p.silicon_rule = silicon_rule.silicon_rule AND (p.row_key IN ('*', 'fp32', 'fp16',"

@@ -31,6 +31,8 @@ class Sweep:
     least: int
     """Width from which the rate is held against a tenth: a GPU's products of few operations a unit reach less of its peak, as
     measured (`efficiency.half_work`), whatever memory serves them."""
+    is_placed: bool = False
+    """Whether software decides what lies there, so that samples pass one by one beside the weights."""
     power: str = ""
     """Limit of the part, where its own would set the pace in place of a memory."""
 
@@ -51,15 +53,18 @@ class Sweep:
         return [{**row, "width": width} for row, width in zip(rows, self.widths, strict=True)]
 
     def limit(self, db: Session) -> float:
-        """Width at which input and weights, twice, fill the level: 2 b (2 n^2 + B n) = capacity."""
+        """Width at which input and weights, twice, fill the level, 2 b (2 n^2 + B n) = capacity; where it is placed the weights of both
+        layers alone, 2 b n^2."""
         query = "SELECT DISTINCT cache_byte FROM part WHERE hardware = ?"
         ((capacity,),) = db.connection().execute(query, [self.part]).fetchall()
+        if self.is_placed:
+            return math.sqrt(capacity / (2 * self.byte))
         half = self.batch / 4
         return math.sqrt(capacity / (4 * self.byte) + half**2) - half
 
 
 SWEEPS = [
-    Sweep("kpu_t256", "int8", 1, 1024, range(512, 8193, 512), "l3", 512, "2000w"),
+    Sweep("kpu_t256", "int8", 1, 1024, range(512, 8193, 512), "l3", 512, True, "2000w"),
     Sweep("rtx4090", "fp16", 2, 1024, range(512, 8193, 512), "l2", 4096),
     Sweep("i7_13700k", "fp32", 4, 192, range(384, 3073, 192), "l3", 384),
 ]

@@ -389,7 +389,8 @@ class _Told:
         query = "SELECT precision FROM operator_precision WHERE model = ? AND policy = ? AND operator_id = ?"
         asked = [self.keys["model"], self.keys["precision"], step["operator_id"]]
         precision, candidate = self.scoped.value(query, asked), step["candidate"]
-        for tile in self._rows("part_tile", f"WHERE compute_precision = '{precision}' AND candidate = {candidate}"):
+        of_target = f"JOIN part_backend USING (hardware, arithmetic) WHERE hardware = '{step['hardware']}' AND backend = '{step['backend']}'"
+        for tile in self._rows("part_tile", f"{of_target} AND compute_precision = '{precision}' AND candidate = {candidate}"):
             self._facts(title, item, "part_tile", tile, [c for c in _TILE if tile[c] is not None])
             query = "SELECT DISTINCT source_id, confidence FROM tiling_strategy WHERE strategy = ? AND candidate = ?"
             for source, confidence in self.scoped.execute(query, [tile["strategy"], candidate]).fetchall():
@@ -424,7 +425,8 @@ class _Told:
         """The row of `efficiency` in force for each resource."""
         same = ("kernel_class", "operator_name", "precision_class", "layout")
         where = " AND ".join(f"{column} = '{kernel[column]}'" for column in same)
-        (chosen,) = self._rows("part_efficiency", f"WHERE {where}")
+        of_target = f"JOIN part_backend USING (efficiency_chain) WHERE hardware = '{kernel['hardware']}' AND backend = '{kernel['backend']}'"
+        (chosen,) = self._rows("chain_efficiency", f"{of_target} AND {where}")
         ids = {r: chosen[f"{r}_efficiency_id"] for r in _RESOURCES if chosen[f"{r}_efficiency_id"] is not None}
         query = "SELECT * FROM efficiency WHERE list_contains(?, efficiency_id)"
         rows = {row["efficiency_id"]: row for row in self.scoped.records(query, [list(ids.values())])}

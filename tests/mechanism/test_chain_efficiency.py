@@ -50,7 +50,7 @@ def chosen(evaluate: Callable[..., list[dict[str, Any]]], rows: list[dict[str, A
     }
     (row,) = [
         row
-        for row in evaluate("part_efficiency", **given)
+        for row in evaluate("chain_efficiency", **given)
         if (row["kernel_class"], row["operator_name"], row["precision_class"], row["layout"])
         == ("norm", "aten.layer_norm", "fp16", "nhwc")
     ]
@@ -103,7 +103,7 @@ def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]
         ROW | {"resource": r, "maximum_fraction": 0.1 * i, "half_work": float(i), "efficiency_id": i}
         for i, r in enumerate(resources, start=1)
     ]
-    found = evaluate("part_efficiency", efficiency=rows, **GIVEN)
+    found = evaluate("chain_efficiency", efficiency=rows, **GIVEN)
     assert len(found) == 2 * 7  # two classes in seven layouts, of one element type
     for row in found:
         assert [row[f"{r}_fraction"] for r in resources] == [0.1 * i for i in range(1, 9)]
@@ -114,4 +114,4 @@ def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]
             3,
             8,
         )
-    assert evaluate("part_efficiency", efficiency=rows[:1], **GIVEN)[0]["thread_fraction"] is None
+    assert evaluate("chain_efficiency", efficiency=rows[:1], **GIVEN)[0]["thread_fraction"] is None

@@ -1,48 +1,26 @@
--- The efficiencies that hold for a part, backend, kernel class, element type and layout. Of each resource the most
--- specific row of `efficiency` wins: scope first (the part's own, a sibling's (`lending_part`), its architecture's, its
--- family's, any), then ATen operator, class, backend, precision and format. A backend's own rows win over those it takes
--- from another (`backend_support.efficiency_backend`); an unfused counterpart has those of the backend it stands against. Element types and operators without rows share `*`
--- (`efficiency_precision`, `efficiency_operator`).
--- Grain: hardware, backend, kernel_class, operator_name, precision_class, layout
-CREATE TABLE part_efficiency AS
-WITH part_scopes AS (
-    -- A sibling lends the rows of one backend.
-    SELECT hardware, CONCAT('hardware:', hardware) AS scope, NULL AS of_backend, 4 AS scope_rank FROM hardware
-    UNION ALL
-    SELECT hardware, CONCAT('hardware:', lender) AS scope, backend AS of_backend, 3 AS scope_rank FROM lending_part
-    UNION ALL
-    SELECT hardware, CONCAT('architecture:', architecture) AS scope, NULL AS of_backend, 2 AS scope_rank FROM hardware
-    UNION ALL
-    SELECT hardware, CONCAT('family:', family) AS scope, NULL AS of_backend, 1 AS scope_rank FROM hardware
-    UNION ALL
-    SELECT hardware, '*' AS scope, NULL AS of_backend, 0 AS scope_rank FROM hardware
+-- The efficiencies that hold for a kernel class, element type and layout where parts take some groups of rows. Of each resource the
+-- most specific row of `efficiency` wins: scope and backend first (`efficiency_link`), then ATen operator, class, precision and
+-- format. Element types and operators without rows share `*` (`efficiency_precision`, `efficiency_operator`).
+-- Grain: efficiency_chain, kernel_class, operator_name, precision_class, layout
+CREATE TABLE chain_efficiency AS
+WITH chain_links AS (
+    SELECT p.efficiency_chain, l.scope, l.row_backend, MIN(l.link_rank) AS link_rank
+    FROM part_backend AS p
+    INNER JOIN efficiency_link AS l ON l.hardware = p.hardware AND l.backend = p.backend
+    GROUP BY p.efficiency_chain, l.scope, l.row_backend
 ),
 
-accepted_backends AS (
-    SELECT hardware, backend, '*' AS row_backend, 0 AS backend_rank FROM supported_backend
-    UNION ALL
-    SELECT hardware, backend, row_backend, 16 AS backend_rank FROM supported_backend
-    UNION ALL
-    SELECT hardware, backend, efficiency_backend AS row_backend, 8 AS backend_rank
-    FROM supported_backend
-    WHERE efficiency_backend IS NOT NULL
-),
-
--- Rows are first told apart by all but the part, of which there are many.
 matching_rows AS (
     SELECT
-        s.hardware,
-        a.backend,
+        c.efficiency_chain,
         r.*,
-        CAST(s.scope_rank * 100 + r.row_rank + a.backend_rank AS INTEGER) AS specificity
-    FROM part_scopes AS s
-    INNER JOIN ranked_efficiency AS r ON r.scope = s.scope AND COALESCE(r.row_backend = s.of_backend, TRUE)
-    INNER JOIN accepted_backends AS a ON a.hardware = s.hardware AND a.row_backend = r.row_backend
+        CAST(c.link_rank + r.row_rank AS INTEGER) AS specificity
+    FROM chain_links AS c
+    INNER JOIN ranked_efficiency AS r ON r.scope = c.scope AND r.row_backend = c.row_backend
 )
 
 SELECT
-    hardware,
-    backend,
+    efficiency_chain,
     kernel_class,
     operator_name,
     precision_class,
@@ -104,4 +82,4 @@ SELECT
         0
     ) AS faulty_efficiency_id
 FROM matching_rows
-GROUP BY hardware, backend, kernel_class, operator_name, precision_class, layout
+GROUP BY efficiency_chain, kernel_class, operator_name, precision_class, layout

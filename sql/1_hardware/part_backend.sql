@@ -1,0 +1,21 @@
+-- What a backend on a part has in common with others: the rows of `efficiency` that it takes, and how it uses the part's units. Many
+-- parts share the first, many backends of a part the second, so that neither is evaluated for each.
+-- Grain: hardware, backend
+CREATE TABLE part_backend AS
+WITH linked_backends AS (
+    SELECT
+        hardware,
+        backend,
+        STRING_AGG(CONCAT(scope, CASE WHEN row_backend = '*' THEN '' ELSE CONCAT('/', row_backend) END), ' ' ORDER BY link_rank) AS chain
+    FROM efficiency_link
+    GROUP BY hardware, backend
+)
+
+SELECT
+    s.hardware,
+    s.backend,
+    -- Groups of rows of `efficiency` that hold, scope and backend, the most general first; `none` without rows.
+    COALESCE(l.chain, 'none') AS efficiency_chain,
+    s.arithmetic
+FROM supported_backend AS s
+LEFT JOIN linked_backends AS l ON l.hardware = s.hardware AND l.backend = s.backend
