@@ -254,7 +254,7 @@ def _shmoo(scoped: Scoped, _: Messages) -> Chart:
         }
         for row in scoped.records("SELECT * FROM shmoo_point ORDER BY footprint_byte")
     ]
-    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY level, hardware, capacity_byte"
+    query = "SELECT DISTINCT level, hardware, capacity_byte FROM memory_fit WHERE level <> 'register' ORDER BY level, hardware"
     rows = sorted(scoped.records(query), key=lambda row: row["capacity_byte"])
     is_shared = len({row["hardware"] for row in rows}) > 1
     levels = [
