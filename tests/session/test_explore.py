@@ -211,8 +211,8 @@ def test_dice_of_several_decide_nothing_but_cost(db: Session) -> None:
 
 def test_a_front_of_three(db: Session) -> None:
     """Every point that is on it is beaten by none, every other by one, in time, energy and dollars."""
-    vary = ["tiles=64:512", "l2=4MiB,16MiB", "dram=64GB/s,256GB/s"]
-    asked = {"base": "kpu_t256", "vary": vary, "models": "other", "batch": 64, "precision": "int8,bf16", "every_point": True}
+    vary = ["tiles=8:64", "l3=1MiB,64MiB", "dram=16GB/s,256GB/s"]
+    asked = {"base": "kpu_t64", "vary": vary, "models": "small", "precision": "int8,bf16", "every_point": True}
     rows = db.explore(**asked, by="latency,energy,usd").to_dicts()
     columns = ("latency_s", "energy_j", "part_usd")
 
