@@ -2,7 +2,7 @@
 -- stage of both operands beside the units, with the results where those are not in registers. A memory that all units share
 -- takes as many tiles as it holds, however many units there are. What is fitted to its level, or depends on the product
 -- (`tile_block`), is no question here.
--- Grain: hardware, arithmetic, compute_precision, candidate
+-- Grain: hardware, backend, compute_precision, candidate
 CREATE VIEW offered_tile AS
 WITH listed_tiles AS (
     SELECT

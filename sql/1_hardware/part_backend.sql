@@ -1,5 +1,4 @@
--- What a backend on a part has in common with others: the rows of `efficiency` that it takes, and how it uses the part's units. Many
--- parts share the first, many backends of a part the second, so that neither is evaluated for each.
+-- Rows of `efficiency` that a part takes under a backend, as many others do: they are evaluated once for all of these.
 -- Grain: hardware, backend
 CREATE TABLE part_backend AS
 WITH linked_backends AS (
@@ -15,7 +14,6 @@ SELECT
     s.hardware,
     s.backend,
     -- Groups of rows of `efficiency` that hold, scope and backend, the most general first; `none` without rows.
-    COALESCE(l.chain, 'none') AS efficiency_chain,
-    s.arithmetic
+    COALESCE(l.chain, 'none') AS efficiency_chain
 FROM supported_backend AS s
 LEFT JOIN linked_backends AS l ON l.hardware = s.hardware AND l.backend = s.backend

@@ -1,22 +1,17 @@
--- Peaks and units that an element type runs with on a part under backends that use its units alike, after falling back along
+-- Peaks and units that an element type runs with on a part under a backend, after falling back along
 -- `precision.fallback` where the part has no rate of its own. Vector units sum products of half precision in half
 -- precision where the backend lets them and that is not slower: Pascal's rate is a 64th. Weights in packed blocks are multiplied
 -- in the format that the backend turns activations into (`backend_support.packed_precision`).
--- Grain: hardware, arithmetic, compute_precision
+-- Grain: hardware, backend, compute_precision
 CREATE TABLE part_rate AS
-WITH unit_uses AS (
-    SELECT DISTINCT hardware, arithmetic, calls_library, sums_in_half, packed_precision, cuts_queries FROM supported_backend
-),
-
-used_rates AS (
+WITH backend_rates AS (
     SELECT
         r.*,
-        s.arithmetic,
-        s.cuts_queries,
+        s.backend,
         w.precision AS compute_precision,
         s.calls_library AND r.half_matrix_ops_per_s > r.matrix_ops_per_s AND r.matrix_precision = 'fp16' AS is_half_matrix,
         s.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
-    FROM unit_uses AS s
+    FROM supported_backend AS s
     CROSS JOIN precision AS w
     INNER JOIN hardware_rate AS r
         ON r.hardware = s.hardware
@@ -25,7 +20,7 @@ used_rates AS (
 
 SELECT
     r.hardware,
-    r.arithmetic,
+    r.backend,
     -- Element type asked for.
     r.compute_precision,
     h.family,
@@ -77,8 +72,10 @@ SELECT
     r.is_native,
     -- Threads of a block, the grain at which vector work is spread over units.
     c.value AS block_threads,
-    r.cuts_queries
-FROM used_rates AS r
+    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
+    b.calls_aten AND h.family = 'cpu' AS cuts_queries
+FROM backend_rates AS r
 INNER JOIN part AS h ON h.hardware = r.hardware
+INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN precision AS p ON p.precision = r.precision
 INNER JOIN library_constant AS c ON c.library_constant = 'vector_block_threads'

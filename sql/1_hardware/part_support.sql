@@ -102,7 +102,6 @@ SELECT
     h.voltage_ceiling,
     h.clock_floor,
     k.efficiency_chain,
-    k.arithmetic,
     -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
     -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.
     COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,

@@ -1,6 +1,6 @@
 -- Every candidate tile on a part: its units and peak, what it sustains, what filling it costs. Products that no array
--- computes go to the vector units. Uses of units and element types differ in peaks, so they are keys.
--- Grain: hardware, arithmetic, compute_precision, candidate
+-- computes go to the vector units. Backends and element types differ in peaks, so they are keys.
+-- Grain: hardware, backend, compute_precision, candidate
 CREATE TABLE part_tile AS
 WITH rated_tiles AS (
     SELECT
@@ -46,7 +46,7 @@ fed_tiles AS (
 
 SELECT
     hardware,
-    arithmetic,
+    backend,
     compute_precision,
     -- Number of the candidate tile.
     candidate,

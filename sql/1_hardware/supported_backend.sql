@@ -75,14 +75,7 @@ SELECT
     -- True where it runs policies whose format the part does not compute in, in the wider one that stands for it.
     b.converts,
     -- Format in which it multiplies weights in packed blocks; null where it unpacks them.
-    b.packed_precision,
-    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
-    COALESCE(n.calls_aten AND h.family = 'cpu', FALSE) AS cuts_queries,
-    -- How it uses the part's units, as backends that agree in all of it do: `library`, `half` sums, `queries`, format of packed weights.
-    CONCAT(
-        CASE WHEN b.calls_library THEN 'library ' ELSE '' END, CASE WHEN b.sums_in_half THEN 'half ' ELSE '' END,
-        CASE WHEN n.calls_aten AND h.family = 'cpu' THEN 'queries ' ELSE '' END, COALESCE(b.packed_precision, '')
-    ) AS arithmetic
+    b.packed_precision
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor

@@ -38,11 +38,10 @@ sized_steps AS (
     INNER JOIN shape_step AS s
         ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
         AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
-    INNER JOIN part_backend AS b ON b.hardware = t.hardware AND b.backend = t.backend
     INNER JOIN part_rate AS r
-        ON r.hardware = t.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = s.compute_precision
+        ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = s.compute_precision
     LEFT JOIN part_tile AS g
-        ON g.hardware = t.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision
+        ON g.hardware = t.hardware AND g.backend = t.backend AND g.compute_precision = s.compute_precision
         AND g.candidate = t.candidate
 )
 

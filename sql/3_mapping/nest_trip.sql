@@ -43,9 +43,8 @@ WITH placed_nests AS (
         -- Side of the image of results.
         SQRT(CAST(l.m AS DOUBLE) / NULLIF(CAST(l.images AS DOUBLE), 0e0)) AS side
     FROM loop_nest AS l
-    INNER JOIN part_backend AS b ON b.hardware = l.hardware AND b.backend = l.backend
     INNER JOIN part_rate AS r
-        ON r.hardware = l.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = l.compute_precision
+        ON r.hardware = l.hardware AND r.backend = l.backend AND r.compute_precision = l.compute_precision
     INNER JOIN part AS h ON h.hardware = l.hardware
     WHERE r.matrix_array_rows IS NOT NULL AND r.matrix_ops_per_s IS NOT NULL
 ),

@@ -29,9 +29,7 @@ WITH blocked_steps AS (
         r.matrix_ops_per_s
         / NULLIF(2e0 * r.matrix_array_rows * r.matrix_array_columns * r.matrix_unit_count, 0e0) AS array_clock_hz
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
-    INNER JOIN part_rate AS r
-        ON r.hardware = b.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = s.compute_precision
+    INNER JOIN part_rate AS r ON r.backend = s.backend AND r.compute_precision = s.compute_precision
     WHERE NOT s.is_product AND (s.query_count IS NULL OR NOT r.cuts_queries)
 ),
 

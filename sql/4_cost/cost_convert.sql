@@ -12,4 +12,4 @@ SELECT
     END AS convert_s
 FROM cost_library AS p
 LEFT JOIN part_rate AS q
-    ON q.hardware = p.hardware AND q.arithmetic = p.arithmetic AND q.compute_precision = p.kv_precision
+    ON q.hardware = p.hardware AND q.backend = p.backend AND q.compute_precision = p.kv_precision

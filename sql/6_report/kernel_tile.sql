@@ -5,9 +5,8 @@ CREATE VIEW kernel_tile AS
 WITH refused_steps AS (
     SELECT s.model, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.shape_id, g.hardware, g.candidate, g.overflowing_level
     FROM shape_step AS s
-    INNER JOIN part_support AS t ON t.backend = s.backend AND t.precision = s.precision
-    INNER JOIN part_tile AS g
-        ON g.hardware = t.hardware AND g.arithmetic = t.arithmetic AND g.compute_precision = s.compute_precision
+    INNER JOIN part_tile AS g ON g.backend = s.backend AND g.compute_precision = s.compute_precision
+    INNER JOIN part_support AS t ON t.hardware = g.hardware AND t.backend = s.backend AND t.precision = s.precision
     WHERE s.is_product AND g.overflowing_level IS NOT NULL
     UNION ALL
     SELECT model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, overflowing_level

@@ -37,7 +37,7 @@ needed_types AS (
 ),
 
 fitting_tiles AS (
-    SELECT DISTINCT hardware, arithmetic, compute_precision
+    SELECT DISTINCT hardware, backend, compute_precision
     FROM part_tile
     WHERE overflowing_level IS NULL AND dataflow <> 'query_block'
 ),
@@ -52,9 +52,9 @@ lacking_runs AS (
     FROM needed_types AS n
     INNER JOIN part_support AS t ON t.backend = n.backend AND t.precision = n.precision
     LEFT JOIN part_rate AS r
-        ON r.hardware = t.hardware AND r.arithmetic = t.arithmetic AND r.compute_precision = n.compute_precision
+        ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = n.compute_precision
     LEFT JOIN fitting_tiles AS f
-        ON f.hardware = t.hardware AND f.arithmetic = t.arithmetic AND f.compute_precision = n.compute_precision
+        ON f.hardware = t.hardware AND f.backend = t.backend AND f.compute_precision = n.compute_precision
     GROUP BY n.model, t.hardware, n.scenario_id
 ),
 

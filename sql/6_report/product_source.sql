@@ -40,9 +40,8 @@ WITH sized_products AS (
         ON s.model = m.model AND s.backend = m.backend AND s.precision = m.precision AND s.batch = m.batch
         AND s.sequence = m.sequence AND s.scenario_id = m.scenario_id AND s.shape_id = m.shape_id AND s.step_id = m.step_id
         AND s.is_product
-    INNER JOIN part_backend AS b ON b.hardware = m.hardware AND b.backend = m.backend
     INNER JOIN part_rate AS p
-        ON p.hardware = m.hardware AND p.arithmetic = b.arithmetic AND p.compute_precision = s.compute_precision
+        ON p.hardware = m.hardware AND p.backend = m.backend AND p.compute_precision = s.compute_precision
     INNER JOIN part_strategy AS t ON t.hardware = m.hardware AND t.candidate = m.candidate
 ),
 

@@ -35,7 +35,7 @@ USUAL: Record = {
     "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "input_host_fraction": 0.0, "host_input_byte": 0.0,
     "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,
     "engine_version": "none", "kv_precision": "none", "token_elements": 0.0, "launch_count": 1,
-    "arithmetic": "plain", "efficiency_chain": "any", "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
+    "efficiency_chain": "any", "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
 """What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
 false and null where not, so that a formula that reads what the test left out comes out null."""
@@ -46,7 +46,7 @@ CONDITIONS: Record = {
 }  # fmt: skip
 """What tells scenarios of equal keys apart, as it is in reports unless the test says otherwise."""
 COMMON = "part_backend"
-"""Relation by which parts and backends find their rates and efficiencies."""
+"""Relation by which parts and backends find their efficiencies."""
 WRITTEN_OUT = 200
 """Rows that one statement of values inserts; more come as a table."""
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")

@@ -14,7 +14,7 @@ def test_parts_that_take_the_same_rows_share_a_chain(evaluate: Callable[..., lis
         hardware=[{"hardware": part, "architecture": "die", "family": "gpu"} for part in parts],
         lending_part=[{"hardware": "lent", "lender": "own"}],
         supported_backend=[
-            {"hardware": part, "backend": backend, "row_backend": backend, "arithmetic": ""}
+            {"hardware": part, "backend": backend, "row_backend": backend}
             for part in parts
             for backend in ("eager", "other")
         ],
@@ -33,5 +33,5 @@ def test_parts_that_take_the_same_rows_share_a_chain(evaluate: Callable[..., lis
 
 
 def test_a_part_without_rows_is_there(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    (row,) = evaluate("part_backend", hardware=[{}], supported_backend=[{"arithmetic": "half "}], efficiency=[])
-    assert (row["efficiency_chain"], row["arithmetic"]) == ("none", "half ")
+    (row,) = evaluate("part_backend", hardware=[{}], supported_backend=[{}], efficiency=[])
+    assert row["efficiency_chain"] == "none"

@@ -43,6 +43,23 @@ def test_sums_in_half(
     )
 
 
+@pytest.mark.parametrize(
+    ("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)]
+)
+def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, calls_aten: bool, cuts: bool) -> None:
+    """By PyTorch on processors."""
+    check(
+        "part_rate",
+        {"cuts_queries": cuts, "compute_precision": "int4", "element_byte": 0.5},
+        supported_backend={"sums_in_half": False},
+        hardware_rate=RATE | {"precision": "int4"},
+        part=PART | {"family": family},
+        backend={"calls_aten": calls_aten},
+        precision={"precision": "int4", "bits": 4},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )
+
+
 @pytest.mark.parametrize(("packed", "asked", "ops", "byte"), [
     ("int8", "fp16_q8", 9e12, 1.0), (None, "fp16_q8", 5e12, 2.0), ("int8", "fp16", 2e12, 2.0),
 ])  # fmt: skip

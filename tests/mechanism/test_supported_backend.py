@@ -28,33 +28,3 @@ def test_a_module_s_own_cores_dispatch(
     )
     (row,) = [r for r in rows if r["hardware"] == hardware]
     assert (row["host_kernel_s"], row["host_view_s"], row["call_s"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)]
-)
-def test_attention_is_cut_by_queries(
-    evaluate: Callable[..., list[dict[str, Any]]], family: str, calls_aten: bool, cuts: bool
-) -> None:
-    """By PyTorch on processors."""
-    (row,) = evaluate(
-        "supported_backend",
-        hardware=[BOARD | {"family": family}],
-        backend=[{"backend": "eager", "unfused_backend": None, "calls_aten": calls_aten}],
-        backend_support=[ROW | {"family": family}],
-    )
-    assert (row["cuts_queries"], row["arithmetic"]) == (cuts, "queries " if cuts else "")
-
-
-@pytest.mark.parametrize("changed", [{"calls_library": True}, {"sums_in_half": True}, {"packed_precision": "int8"}])
-def test_what_decides_a_rate_tells_uses_apart(
-    evaluate: Callable[..., list[dict[str, Any]]], changed: dict[str, Any]
-) -> None:
-    rows = evaluate(
-        "supported_backend",
-        hardware=[BOARD],
-        backend=[{"backend": name, "unfused_backend": None} for name in ("eager", "other", "same")],
-        backend_support=[ROW, ROW | {"backend": "same"}, ROW | {"backend": "other"} | changed],
-    )
-    uses = {row["backend"]: row["arithmetic"] for row in rows}
-    assert uses["eager"] == uses["same"] != uses["other"]

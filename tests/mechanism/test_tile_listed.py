@@ -86,7 +86,7 @@ def test_each_term(
         ({"is_product": False}, {}),
         ({}, {"dataflow": "square"}),
         ({}, {"compute_precision": "fp16"}),
-        ({}, {"arithmetic": "half "}),
+        ({}, {"backend": "xla"}),
     ],
 )
 def test_others_have_no_row(

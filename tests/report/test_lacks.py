@@ -120,9 +120,9 @@ def test_why_a_model_has_no_answer(evaluate: Callable[..., list[dict[str, object
             {"model": "norm", **how, "compute_precision": "fp32"},
         ],
         part_rate=[
-            {"hardware": "chip", "compute_precision": precision} for precision in ("int8", "int4")
+            {"hardware": "chip", "backend": "xla", "compute_precision": precision} for precision in ("int8", "int4")
         ],
-        part_tile=[{"hardware": "chip", "compute_precision": "int8", "dataflow": "block"}],
+        part_tile=[{"hardware": "chip", "backend": "xla", "compute_precision": "int8", "dataflow": "block"}],
     )
     assert {(row["model"], row["hardware"], row["precision"]): row["reason"] for row in found} == {
         ("*", "bare", "*"): "no peak",

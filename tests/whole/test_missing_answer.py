@@ -216,9 +216,8 @@ def test_a_step_without_a_rate_takes_no_time_for_nothing(connection: duckdb.Duck
     query = """
         SELECT DISTINCT t.is_product, c.latency_s FROM shape_step AS t
         INNER JOIN model_report AS c ON c.model = t.model AND c.scenario_id = t.scenario_id AND c.hardware = 'my_npu'
-        INNER JOIN part_backend AS b ON b.hardware = c.hardware AND b.backend = t.backend
         LEFT JOIN part_rate AS r
-            ON r.hardware = c.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = t.compute_precision
+            ON r.hardware = c.hardware AND r.backend = t.backend AND r.compute_precision = t.compute_precision
         WHERE r.hardware IS NULL ORDER BY ALL
     """
     assert connection.execute(query).fetchall() == [(False, None)]

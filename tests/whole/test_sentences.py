@@ -35,8 +35,7 @@ QUERY = """
     JOIN run_kernel AS k USING (model, backend, precision, batch, sequence, scenario_id, kernel_id)
     JOIN shape_step AS q USING (model, backend, precision, batch, sequence, scenario_id, shape_id, step_id)
     LEFT JOIN part_strategy AS s ON s.hardware = m.hardware AND s.candidate = m.candidate
-    LEFT JOIN part_backend AS b ON b.hardware = m.hardware AND b.backend = m.backend
-    LEFT JOIN part_tile AS t ON t.hardware = m.hardware AND t.arithmetic = b.arithmetic
+    LEFT JOIN part_tile AS t ON t.hardware = m.hardware AND t.backend = m.backend
         AND t.compute_precision = q.compute_precision AND t.candidate = m.candidate
     WHERE m.hardware = ? AND m.sentence LIKE '%: %' AND m.batch IN (1, 8)
 """

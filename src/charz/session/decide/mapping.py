@@ -182,7 +182,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
     (memory,) = scoped.records("SELECT * FROM part WHERE hardware = ?", [part])
     rates = {
         row["compute_precision"]: row
-        for row in scoped.records("SELECT * FROM part_rate JOIN part_backend USING (hardware, arithmetic) WHERE hardware = ? AND backend = ?", [part, backend])
+        for row in scoped.records("SELECT * FROM part_rate WHERE hardware = ? AND backend = ?", [part, backend])
     }
     rooms: dict[str, Room] = {}
     for name in {row["compute_precision"] for row in found}:

@@ -389,8 +389,7 @@ class _Told:
         query = "SELECT precision FROM operator_precision WHERE model = ? AND policy = ? AND operator_id = ?"
         asked = [self.keys["model"], self.keys["precision"], step["operator_id"]]
         precision, candidate = self.scoped.value(query, asked), step["candidate"]
-        of_target = f"JOIN part_backend USING (hardware, arithmetic) WHERE hardware = '{step['hardware']}' AND backend = '{step['backend']}'"
-        for tile in self._rows("part_tile", f"{of_target} AND compute_precision = '{precision}' AND candidate = {candidate}"):
+        for tile in self._rows("part_tile", f"WHERE compute_precision = '{precision}' AND candidate = {candidate}"):
             self._facts(title, item, "part_tile", tile, [c for c in _TILE if tile[c] is not None])
             query = "SELECT DISTINCT source_id, confidence FROM tiling_strategy WHERE strategy = ? AND candidate = ?"
             for source, confidence in self.scoped.execute(query, [tile["strategy"], candidate]).fetchall():
