@@ -6,6 +6,7 @@ WITH enclosing_modules AS (
     SELECT
         d.model,
         d.module_id AS descendant_id,
+        d.path AS descendant,
         a.module_id,
         a.path AS module,
         a.class_name,
@@ -42,12 +43,11 @@ innermost_sums AS (
 
 innermost_bytes AS (
     SELECT
-        w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, o.module_id,
+        w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, w.module,
         SUM(w.weight_byte) AS weight_byte,
         SUM(w.output_byte) AS output_byte
     FROM operator_work AS w
-    INNER JOIN operator AS o ON o.model = w.model AND o.operator_id = w.operator_id
-    GROUP BY w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, o.module_id
+    GROUP BY w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, w.module
 )
 
 SELECT
@@ -79,10 +79,10 @@ SELECT
     -- Results that its operators write, fused or not. [byte]
     SUM(b.output_byte) AS output_byte
 FROM innermost_sums AS s
+INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
 LEFT JOIN innermost_bytes AS b
     ON b.model = s.model AND b.backend = s.backend AND b.precision = s.precision AND b.batch = s.batch
-    AND b.sequence = s.sequence AND b.scenario_id = s.scenario_id AND b.module_id = s.module_id
-INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
+    AND b.sequence = s.sequence AND b.scenario_id = s.scenario_id AND b.module = e.descendant
 GROUP BY
     s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,
     s.memory_format, e.module_id, e.module, e.class_name, e.depth

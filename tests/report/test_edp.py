@@ -273,7 +273,7 @@ def test_module_edp(gives: Gives) -> None:
         module=MODULES,
         operator=[{"operator_id": o, "module_id": m} for o, m in PLACES.items()],
         operator_cost=pieces(),
-        operator_work=[{"operator_id": o, **moved(o)} for o in PLACES],
+        operator_work=[{"operator_id": o, "module": MODULES[m]["path"], **moved(o)} for o, m in PLACES.items()],
     )
 
 

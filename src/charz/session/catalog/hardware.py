@@ -371,7 +371,10 @@ def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -
 
 def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> None:
     """Say what of the numbers of a part, or of any, contradicts others of it, though each may be."""
-    query = "SELECT hardware, reason, next FROM main.part_warning ORDER BY hardware, warning"
+    from charz.sql.evaluate import stored
+
+    # The file's own view: a session that asks an engine hides those of models.
+    query = f"SELECT hardware, reason, next FROM {stored(connection, 'part_warning')} ORDER BY hardware, warning"
     for part, reason, next in connection.execute(query).fetchall():
         if hardware in (None, part):
             messages.warn(f"{part}: {reason}; {next}")
