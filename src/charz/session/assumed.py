@@ -56,7 +56,7 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
     known = scoped.execute("SELECT hardware, field, value, rule FROM impossible_number").fetchall()
     if not known:
         return
-    faulty = scoped.execute("SELECT DISTINCT subject, field FROM faulty_answer ORDER BY hardware, cache_level").fetchall()
+    faulty = scoped.execute("SELECT DISTINCT subject, field FROM faulty_answer ORDER BY subject, field").fetchall()
     for of, field in faulty[:MOST_FAULTY]:
         messages.warn(f"{of} has no answer: {_said(known, of, field)}")
     if len(faulty) > MOST_FAULTY:
