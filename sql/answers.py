@@ -95,7 +95,7 @@ def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation])
 
 
 def is_marked(relation: Relation) -> bool:
-    """Whether the relation of its name in `answer` names stored runs whose answers are missing: a report whose rows are kept."""
+    """Whether the view in `answer` also lists stored runs whose answers are missing; reports with rows of their own do."""
     return relation.layer == REPORT and relation.at_hand not in ("", "derived")
 
 

@@ -66,7 +66,7 @@ SELECT
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
     -- Row of `efficiency` behind thread; null where nothing is known of threads.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
-    -- The one of those rows of which a number cannot be (`rule_fault`), for which answers are null; null where there is none.
+    -- Row among these with a number that cannot be (`rule_fault`), which makes answers null; null where all numbers can be.
     -NULLIF(
         LEAST(
             MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END),

@@ -36,7 +36,7 @@ SELECT
     g.scope,
     -- Backend of the rows, or `*`.
     g.row_backend,
-    -- How specific scope and backend are: the rows of the highest number win.
+    -- Rank of the group by scope and backend: rows of the group with the highest rank win.
     CAST(s.scope_rank * 100 + a.backend_rank AS BIGINT) AS link_rank
 FROM part_scopes AS s
 INNER JOIN listed_groups AS g ON g.scope = s.scope AND COALESCE(g.row_backend = s.of_backend, TRUE)

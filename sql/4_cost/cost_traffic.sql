@@ -33,11 +33,7 @@ shared_rooms AS (
 held_weights AS (
     SELECT
         *,
-        CASE
-            WHEN run_weight_byte > 0e0 AND (cache_state = 'weights_resident' OR (keeps_weights AND cache_state = 'warm'))
-                THEN kept_weights(batch_share, sample_share, batch)
-            ELSE 0e0
-        END AS held_weight_fraction
+        kept_weights(cache_state, keeps_weights, run_weight_byte, batch_share, sample_share, batch) AS held_weight_fraction
     FROM shared_rooms
 ),
 

@@ -43,6 +43,9 @@ RELOADED = {
     "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
 }  # fmt: skip
 HALO = {"taps": 9, "image": 100, "tile_rows": 25, "tile_depth": 9, "m": 100, "k": 9, "gemm_count": 1}  # fmt: skip
+KEPT = {
+    "cache_state": "warm", "keeps_weights": True, "weight_byte": 8.0, "batch_share": 0.5, "sample_share": 0.875, "batch": 4,
+}  # fmt: skip
 CASES = [
     # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
@@ -150,10 +153,15 @@ CASES = [
     ("kept_share", {"room_byte": 8.0, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
     ("kept_share", {"room_byte": None, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
     # An eighth read four times is as much as a half once.
-    ("kept_weights", {"batch_share": 0.5, "sample_share": 0.875, "batch": 4}, 0.5),
-    ("kept_weights", {"batch_share": 0.0, "sample_share": 1.0, "batch": 16}, 1.0),
+    ("kept_weights", KEPT, 0.5),
+    ("kept_weights", KEPT | {"batch_share": 0.0, "sample_share": 1.0, "batch": 16}, 1.0),
     # A memory that takes no groups makes the best of what the batch leaves.
-    ("kept_weights", {"batch_share": 0.0, "sample_share": None, "batch": 16}, 0.0),
+    ("kept_weights", KEPT | {"batch_share": 0.25, "sample_share": None, "batch": 16}, 0.25),
+    # Neither the run nor the part's programs keep them, or there are none.
+    ("kept_weights", KEPT | {"keeps_weights": False}, 0.0),
+    ("kept_weights", KEPT | {"cache_state": "weights_streamed"}, 0.0),
+    ("kept_weights", KEPT | {"keeps_weights": False, "cache_state": "weights_resident"}, 0.5),
+    ("kept_weights", KEPT | {"weight_byte": 0.0}, 0.0),
     # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; less depth than a window reads all.
     ("halo_share", HALO, 49 / 225),
     ("halo_share", HALO | {"image": 400}, 121 / 225),

@@ -1,4 +1,4 @@
-"""What backends of parts have in common."""
+"""Chains of efficiency rows that parts and backends share."""
 
 from __future__ import annotations
 

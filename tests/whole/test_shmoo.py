@@ -32,7 +32,7 @@ class Sweep:
     """Width from which the rate is held against a tenth: a GPU's products of few operations a unit reach less of its peak, as
     measured (`efficiency.half_work`), whatever memory serves them."""
     is_placed: bool = False
-    """Whether software decides what lies there, so that samples pass one by one beside the weights."""
+    """True where software places data in the level: it keeps the weights there and passes the samples one by one."""
     power: str = ""
     """Limit of the part, where its own would set the pace in place of a memory."""
 
