@@ -9,7 +9,10 @@ import pytest
 
 LINK = {"kernel_class": "linear", "batch": 8, "weight_byte": 100.0}
 PART = {"cache_byte": 1000.0}
-SHARE = {"kernel_class": "linear", "operator_name": "*", "precision_class": "*", "residency_fraction": 0.5}
+SHARE = [
+    {"kernel_class": "linear", "operator_name": "*", "precision_class": "*", "residency_fraction": fraction, "efficiency_chain": chain}
+    for chain, fraction in (("any", 0.5), ("another", 0.125))
+]
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,14 @@ def test_layout_and_operator(
 ) -> None:
     """PyTorch on a processor has layouts and algorithms of its own."""
     efficiencies = [
-        {"kernel_class": "conv", "operator_name": name, "precision_class": "*", "layout": place, "memory_fraction": 0.5}
+        {
+            "efficiency_chain": chain, "kernel_class": "conv", "operator_name": name, "precision_class": "*", "layout": place,
+            "memory_fraction": fraction,
+        }
+        for chain, fraction in (("any", 0.5), ("another", 0.25))
         for name in ("*", "aten.conv2d", NATIVE)
         for place in ("nchw", "nhwc", "strided", "aliased", "nchw_own", "nchw_wide", "nhwc_wide")
-    ]
+    ]  # fmt: skip
     operators = [{"kernel_class": "conv", "operator_name": name} for name in ("aten.conv2d", NATIVE)]
     check(
         "shape_target",

@@ -593,6 +593,7 @@ def test_kernel_term(gives: Gives) -> None:
         chain_efficiency=[
             {"kernel_class": "conv", "operator_name": "*", "precision_class": "single", "memory_efficiency_id": 1},
             {"kernel_class": "linear", "operator_name": "*", "precision_class": "single", "memory_efficiency_id": 2},
+            {"efficiency_chain": "another", "kernel_class": "conv", "operator_name": "*", "precision_class": "single", "memory_efficiency_id": 2},
         ],
         efficiency=[{"efficiency_id": 1, "confidence": "measured"}, {"efficiency_id": 2}],
     )  # fmt: skip
