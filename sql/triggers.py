@@ -363,7 +363,9 @@ class _Maker:
                 condition = queue.leaves(self._columns[relation.name])
                 where = f" WHERE {condition}" if condition else ""
                 yield f"delete_{relation.name}", f"DELETE FROM {name}{where}"
-                yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
+                # In the order in which all are filled at once: sums over them end in the same digits.
+                rows = f"SELECT * FROM ({self._evaluation(queue, relation)}) ORDER BY {', '.join(relation.grain)}"
+                yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{rows}"
         for view in self.staged[queue]:
             yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
         if self._answered:

@@ -9,10 +9,11 @@ import pytest
 
 import charz
 from charz.cli.dispatch import run
+from charz.schema.database import BLOCK_BYTE
 from charz.schema.errors import CharzError
 
-HEADERS_BYTE, BLOCK_BYTE = 3 * 4096, 262144
-"""Of DuckDB's storage: three headers, then blocks of one size."""
+HEADERS_BYTE = 3 * 4096
+"""Three headers that lie before the blocks in DuckDB's storage."""
 
 
 @pytest.fixture

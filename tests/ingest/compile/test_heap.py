@@ -94,19 +94,20 @@ def test_every_backend_that_calls_aten_has_its_share(lowered: Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("module", "shape", "image"),
+    ("module", "shape", "samples", "image"),
     [
-        (nn.Conv2d(8, 4, 3), (2, 8, 10, 10), 800),
-        (nn.Conv2d(8, 4, (3, 7)), (2, 8, 10, 10), 800),
-        (nn.Conv2d(8, 4, 5), (2, 8, 10, 10), 0),
-        (nn.Conv2d(8, 4, 3, dilation=2), (2, 8, 10, 10), 0),
-        (nn.Conv2d(8, 4, 3, groups=2), (2, 8, 10, 10), 0),
-        (nn.Conv1d(8, 4, 7), (2, 8, 10), 80),
+        (nn.Conv2d(8, 4, 3), (2, 8, 10, 10), 1, 800),
+        (nn.Conv2d(8, 4, (3, 7)), (2, 8, 10, 10), 1, 800),
+        (nn.Conv2d(8, 4, 5), (2, 8, 10, 10), 0, 800),
+        (nn.Conv2d(8, 4, 3, dilation=2), (2, 8, 10, 10), 0, 0),
+        (nn.Conv2d(8, 4, 3, groups=2), (2, 8, 10, 10), 0, 800),
+        (nn.Conv1d(8, 4, 7), (2, 8, 10), 1, 80),
     ],
 )
 def test_which_images_pytorch_looks_at(
-    module: nn.Module, shape: tuple[int, ...], image: int, lowered: Callable[..., Any]
+    module: nn.Module, shape: tuple[int, ...], samples: int, image: int, lowered: Callable[..., Any]
 ) -> None:
-    """One group, undilated, no more than 3 on one side."""
+    """Samples (of a batch of 1) are counted of one group, undilated, no more than 3 on one side; elements of every image without gaps."""
     g = lowered(module, torch.zeros(shape))
+    assert g.value(g.only("conv"), "samples") == samples
     assert g.value(g.only("conv"), "image") == image
