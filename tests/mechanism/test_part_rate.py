@@ -107,3 +107,70 @@ def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str,
         precision={"precision": "fp16", "bits": 16},
         library_constant={"library_constant": "vector_block_threads", "value": 256.0},
     )
+
+
+@pytest.mark.parametrize(
+    ("calls_library", "matrix", "half", "ops"),
+    [(True, "fp16", 16e12, 16e12), (False, "fp16", 16e12, 8e12), (True, "bf16", 16e12, 8e12), (True, "fp16", 4e12, 8e12)],
+)
+def test_matrix_units_that_sum_in_half(
+    check: Callable[..., None], calls_library: bool, matrix: str, half: float, ops: float
+) -> None:
+    """A server's library takes the faster rate of half precision; frameworks, other formats and slower rates do not."""
+    check(
+        "part_rate",
+        {"matrix_ops_per_s": ops},
+        supported_backend={"sums_in_half": False, "calls_library": calls_library},
+        hardware_rate=RATE | {"matrix_precision": matrix, "half_matrix_ops_per_s": half},
+        part=PART,
+        backend={},
+        precision={"precision": "fp16", "bits": 16},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )
+
+
+UNITS = {"vector_unit_count": 12.0, "single_vector_unit_count": 6.0, "matrix_unit_count": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("sums_in_half", "units", "count"),
+    [
+        (True, {}, 12.0),
+        (False, {}, 6.0),
+        (False, {"single_vector_unit_count": None}, 3.0),
+        (False, {"single_vector_unit_count": None, "matrix_unit_count": None}, 10.0),
+    ],
+)
+def test_units_that_reach_the_peak(
+    check: Callable[..., None], sums_in_half: bool, units: dict[str, Any], count: float
+) -> None:
+    """Those of the format that the vector units sum in, else the matrix units, else all of the part."""
+    check(
+        "part_rate",
+        {"vector_unit_count": count},
+        supported_backend={"sums_in_half": sums_in_half},
+        hardware_rate=RATE | UNITS | units,
+        part=PART,
+        backend={},
+        precision={"precision": "fp16", "bits": 16},
+        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+    )
+
+
+@pytest.mark.parametrize(("stream", "tile", "cache", "load", "draw"), [(400.0, 600.0, 900.0, 60.0, 40.0), (800.0, 600.0, 300.0, 30.0, 60.0)])
+def test_what_a_unit_draws(
+    check: Callable[..., None], stream: float, tile: float, cache: float, load: float, draw: float
+) -> None:
+    """Ten units share the slower side of each border; an array of 3 rows and 5 columns takes 8 elements of 2 bytes a step."""
+    check(
+        "part_rate",
+        {"load_unit_byte_per_s": load, "stream_unit_byte_per_s": draw, "fed_array_hz": stream / 160, "block_threads": 256.0},
+        supported_backend={"sums_in_half": False},
+        hardware_rate=RATE | {"matrix_array_rows": 3.0, "matrix_array_columns": 5.0},
+        part=PART | {"stream_memory_byte_per_s": stream, "tile_memory_byte_per_s": tile, "cache_byte_per_s": cache},
+        backend={},
+        precision={"precision": "fp16", "bits": 16},
+        library_constant=[
+            {"library_constant": "other", "value": 64.0}, {"library_constant": "vector_block_threads", "value": 256.0},
+        ],
+    )  # fmt: skip
