@@ -15,6 +15,11 @@ RATE = {
 HALF = {"vector_ops_per_s": 4e12, "vector_precision": "fp16", "vector_op_j": 1.0}
 SINGLE = {"vector_ops_per_s": 2e12, "vector_precision": "fp32", "vector_op_j": 2.0}
 PART = {"family": "gpu", "unit_count": 10.0, "lanes": 64.0, "tile_memory_byte": 100.0, "clock_hz": 1e9}
+FORMAT: dict[str, Any] = {
+    "backend": {"calls_aten": True}, "precision": {"precision": "fp16", "bits": 16},
+    "library_constant": {"library_constant": "vector_block_threads", "value": 256.0},
+}  # fmt: skip
+"""Facts of a format of two bytes that most tests share."""
 
 
 @pytest.mark.parametrize(
@@ -37,9 +42,7 @@ def test_sums_in_half(
         supported_backend={"sums_in_half": sums_in_half},
         hardware_rate=RATE | rate,
         part=PART,
-        backend={"calls_aten": True},
-        precision={"precision": "fp16", "bits": 16},
-        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+        **FORMAT,
     )
 
 
@@ -103,9 +106,7 @@ def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str,
         supported_backend={"sums_in_half": False},
         hardware_rate=RATE,
         part=PART | part,
-        backend={"calls_aten": True},
-        precision={"precision": "fp16", "bits": 16},
-        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+        **FORMAT,
     )
 
 
@@ -123,9 +124,7 @@ def test_matrix_units_that_sum_in_half(
         supported_backend={"sums_in_half": False, "calls_library": calls_library},
         hardware_rate=RATE | {"matrix_precision": matrix, "half_matrix_ops_per_s": half},
         part=PART,
-        backend={},
-        precision={"precision": "fp16", "bits": 16},
-        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+        **FORMAT,
     )
 
 
@@ -144,16 +143,14 @@ UNITS = {"vector_unit_count": 12.0, "single_vector_unit_count": 6.0, "matrix_uni
 def test_units_that_reach_the_peak(
     check: Callable[..., None], sums_in_half: bool, units: dict[str, Any], count: float
 ) -> None:
-    """Those of the format that the vector units sum in, else the matrix units, else all of the part."""
+    """A part counts the vector units of the format that they sum in; without such a count its matrix units, else all its units."""
     check(
         "part_rate",
         {"vector_unit_count": count},
         supported_backend={"sums_in_half": sums_in_half},
         hardware_rate=RATE | UNITS | units,
         part=PART,
-        backend={},
-        precision={"precision": "fp16", "bits": 16},
-        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
+        **FORMAT,
     )
 
 
@@ -168,9 +165,5 @@ def test_what_a_unit_draws(
         supported_backend={"sums_in_half": False},
         hardware_rate=RATE | {"matrix_array_rows": 3.0, "matrix_array_columns": 5.0},
         part=PART | {"stream_memory_byte_per_s": stream, "tile_memory_byte_per_s": tile, "cache_byte_per_s": cache},
-        backend={},
-        precision={"precision": "fp16", "bits": 16},
-        library_constant=[
-            {"library_constant": "other", "value": 64.0}, {"library_constant": "vector_block_threads", "value": 256.0},
-        ],
-    )  # fmt: skip
+        **FORMAT | {"library_constant": [{"library_constant": "other", "value": 64.0}, FORMAT["library_constant"]]},
+    )
