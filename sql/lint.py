@@ -351,7 +351,7 @@ def _own_names(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
         is_later_arm = isinstance(select.parent, exp.SetOperation) and select.arg_key == "expression"
         needs_none = is_later_arm or isinstance(select.parent, exp.Exists | exp.In)
         for output in select.expressions:
-            if not needs_none and not isinstance(output, exp.Alias | exp.Column | exp.Star):
+            if not needs_none and not isinstance(output, exp.Alias | exp.Column | exp.Star) and output.find(exp.Columns) is None:
                 yield output, "an output needs AS name"
 
 

@@ -1,4 +1,4 @@
-"""The text of a view for other engines: every `*`, also `* EXCLUDE (...)`, written out as the columns it stands for, and
+"""The text of a view for other engines: every `*`, also `* EXCLUDE (...)` and `f(COLUMNS(*))`, written out as the columns it stands for, and
 every output that a later output of the same `SELECT` names, written out there."""
 
 from __future__ import annotations
@@ -78,6 +78,12 @@ def _sources(select: Any, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[
 def _written_out(item: Any, sources: Mapping[str, Sequence[str]]) -> Iterator[Any]:
     from sqlglot import exp
 
+    if (each := item.find(exp.Columns)) is not None:
+        for column in _written_out(each.this, sources):
+            new = item.copy()
+            new.find(exp.Columns).replace(column.copy())
+            yield exp.alias_(new, column.name)
+        return
     star = item.this if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else item
     if not isinstance(star, exp.Star):
         yield item

@@ -2,7 +2,7 @@
 -- stage of both operands beside the units, with the results where those are not in registers. A memory that all units share
 -- takes as many tiles as it holds, however many units there are. What is fitted to its level, or depends on the product
 -- (`tile_block`), is no question here.
--- Grain: hardware, backend, compute_precision, candidate
+-- Grain: hardware, arithmetic, compute_precision, candidate
 CREATE VIEW offered_tile AS
 WITH listed_tiles AS (
     SELECT
@@ -35,7 +35,7 @@ WITH listed_tiles AS (
                 THEN r.element_byte * COALESCE(s.step_k, s.tile_k) * (s.tile_m + s.tile_n)
                     + CASE WHEN s.matrix_instruction IS NOT NULL THEN 0e0 ELSE 4e0 * s.tile_m * s.tile_n END
         END AS listed_byte
-    FROM part_rate AS r
+    FROM arithmetic_rate AS r
     INNER JOIN part_strategy AS s ON s.hardware = r.hardware
     WHERE (s.dataflow <> 'direct' OR r.vector_ops_per_s IS NOT NULL)
         AND (s.dataflow <> 'query_block' OR r.cuts_queries)

@@ -1,4 +1,5 @@
--- Rows of `efficiency` that a part takes under a backend, as many others do: they are evaluated once for all of these.
+-- What a part under a backend shares with others, so that it is evaluated once for all of them: rows of `efficiency`, and the way in
+-- which backends use its units.
 -- Grain: hardware, backend
 CREATE TABLE part_backend AS
 WITH linked_backends AS (
@@ -14,6 +15,7 @@ SELECT
     s.hardware,
     s.backend,
     -- Groups of rows of `efficiency` that hold, scope and backend, the most general first; `none` without rows.
-    COALESCE(l.chain, 'none') AS efficiency_chain
-FROM supported_backend AS s
+    COALESCE(l.chain, 'none') AS efficiency_chain,
+    s.arithmetic
+FROM backend_arithmetic AS s
 LEFT JOIN linked_backends AS l ON l.hardware = s.hardware AND l.backend = s.backend

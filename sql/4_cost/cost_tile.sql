@@ -1,41 +1,75 @@
--- The products of a shape with the tile they run with (`tile_choice`).
+-- Every shape on every part with the candidate tile that it runs its products with: the one that makes the kernel fastest
+-- (`tile_rank`), which keeps time monotone in batch and in every resource.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_tile AS
+WITH chosen_tiles AS (
+    SELECT
+        model,
+        backend,
+        precision,
+        batch,
+        sequence,
+        scenario_id,
+        shape_id,
+        hardware,
+        ANY_VALUE(COLUMNS(* EXCLUDE (
+            model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
+            direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, stream_byte, stream_s, units_allocated,
+            first_level_s, compute_s, slowest_memory_s, tile_energy_j, dynamic_energy_j, unlimited_s, rank_s
+        ))),
+        COUNT(candidate) AS candidate_count,
+        MIN_BY(candidate, rank_s) AS chosen_candidate,
+        MIN_BY(matrix_ideal_s, rank_s) AS chosen_matrix_ideal_s,
+        MIN_BY(direct_ideal_s, rank_s) AS chosen_direct_ideal_s,
+        MIN_BY(matrix_op_s, rank_s) AS chosen_matrix_op_s,
+        MIN_BY(direct_op_s, rank_s) AS chosen_direct_op_s,
+        MIN_BY(matrix_naive_s, rank_s) AS chosen_matrix_naive_s,
+        MIN_BY(direct_naive_s, rank_s) AS chosen_direct_naive_s,
+        -- MIN_BY passes over nulls, so -1 is put for an unknown energy.
+        NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS chosen_product_energy_j,
+        MIN_BY(reload_byte, rank_s) AS chosen_reload_byte,
+        MIN_BY(reload_s, rank_s) AS chosen_reload_s,
+        MIN_BY(stream_byte, rank_s) AS chosen_stream_byte,
+        MIN_BY(stream_s, rank_s) AS chosen_stream_s,
+        MIN_BY(units_allocated, rank_s) AS chosen_units_allocated
+    FROM tile_rank
+    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+)
+
 SELECT
-    p.* EXCLUDE (number_fault, vector_step_count),
+    * EXCLUDE (
+        number_fault, vector_step_count, candidate_count, chosen_candidate, chosen_matrix_ideal_s, chosen_direct_ideal_s, chosen_matrix_op_s, chosen_direct_op_s,
+        chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
+    ),
     -- Why nothing is said of the kernel: a number of the part that cannot be, a step that it has no rate for, or a memory that
     -- holds no tile of its products; null where there is no such thing. The steps between two products of an attention that
     -- goes by blocks of queries are part of them.
     CASE
-        WHEN p.number_fault IS NULL AND p.query_count IS NULL AND p.vector_step_count < p.step_count - p.product_count
+        WHEN number_fault IS NULL AND query_count IS NULL AND vector_step_count < step_count - product_count
             THEN 'no rate for a step'
-        WHEN p.number_fault IS NULL AND p.product_count > 0 AND c.shape_id IS NULL THEN 'no tile fits'
-        ELSE p.number_fault
+        WHEN number_fault IS NULL AND product_count > 0 AND candidate_count = 0 THEN 'no tile fits'
+        ELSE number_fault
     END AS fault,
     -- Number of the chosen tile; 0 without a product.
-    COALESCE(c.candidate, 0) AS candidate,
-    COALESCE(c.matrix_ideal_s, 0e0) AS matrix_ideal_s,
-    COALESCE(c.direct_ideal_s, 0e0) AS direct_ideal_s,
-    COALESCE(c.matrix_op_s, 0e0) AS matrix_op_s,
-    COALESCE(c.direct_op_s, 0e0) AS direct_op_s,
-    COALESCE(c.matrix_naive_s, 0e0) AS matrix_naive_s,
-    COALESCE(c.direct_naive_s, 0e0) AS direct_naive_s,
-    CASE WHEN c.shape_id IS NULL THEN 0e0 ELSE c.product_energy_j END AS product_energy_j,
+    COALESCE(chosen_candidate, 0) AS candidate,
+    COALESCE(chosen_matrix_ideal_s, 0e0) AS matrix_ideal_s,
+    COALESCE(chosen_direct_ideal_s, 0e0) AS direct_ideal_s,
+    COALESCE(chosen_matrix_op_s, 0e0) AS matrix_op_s,
+    COALESCE(chosen_direct_op_s, 0e0) AS direct_op_s,
+    COALESCE(chosen_matrix_naive_s, 0e0) AS matrix_naive_s,
+    COALESCE(chosen_direct_naive_s, 0e0) AS direct_naive_s,
+    CASE WHEN candidate_count = 0 THEN 0e0 ELSE chosen_product_energy_j END AS product_energy_j,
     -- Bytes the memories next to the units load from the last-level cache. [byte]
-    GREATEST(COALESCE(c.reload_byte, 0e0), p.staged_byte) AS reload_byte,
+    GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
     -- Time in which they do. [s]
-    GREATEST(COALESCE(c.reload_s, 0e0), p.staged_load_s) AS reload_s,
+    GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,
     -- Bytes that stream from there to the arithmetic and back, where buffers between them are told apart. [byte]
-    GREATEST(COALESCE(c.stream_byte, 0e0) + p.vector_stream_byte, p.passing_byte) AS stream_byte,
+    GREATEST(COALESCE(chosen_stream_byte, 0e0) + vector_stream_byte, passing_byte) AS stream_byte,
     -- Time in which they do. [s]
-    GREATEST(COALESCE(c.stream_s, 0e0) + p.vector_stream_s, p.passing_s) AS stream_s,
+    GREATEST(COALESCE(chosen_stream_s, 0e0) + vector_stream_s, passing_s) AS stream_s,
     -- Units that get work; all of them where the kernel has no steps.
     CASE
-        WHEN p.step_count = 0 THEN p.unit_count
-        ELSE GREATEST(COALESCE(c.units_allocated, 0e0), p.vector_units_allocated)
+        WHEN step_count = 0 THEN unit_count
+        ELSE GREATEST(COALESCE(chosen_units_allocated, 0e0), vector_units_allocated)
     END AS units_allocated
-FROM cost_border AS p
-LEFT JOIN tile_choice AS c
-    ON c.model = p.model AND c.backend = p.backend AND c.precision = p.precision AND c.batch = p.batch
-    AND c.sequence = p.sequence AND c.scenario_id = p.scenario_id AND c.shape_id = p.shape_id
-    AND c.hardware = p.hardware
+FROM chosen_tiles

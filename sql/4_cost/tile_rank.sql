@@ -1,10 +1,12 @@
--- What a shape takes with each candidate tile: the time of `shape_cost` at full clock, on the columns in which candidates differ. Of times
+-- What a shape takes with each candidate tile: the time of `shape_cost` at full clock. A shape without products has one row, without
+-- a candidate. Of times
 -- equal within rounding the one of less energy ranks first, then the lower number: both are added to the time in shares too
 -- small to outweigh any real difference, too large for rounding.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
 CREATE VIEW tile_rank AS
 SELECT
-    t.*,
+    p.*,
+    t.* EXCLUDE (model, backend, precision, batch, sequence, scenario_id, shape_id, hardware),
     -- Time of the first level, where there is one. [s]
     GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
     -- Time of the arithmetic with the tile. [s]
@@ -37,8 +39,8 @@ SELECT
     unlimited_s * (
         1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
     ) AS rank_s
-FROM tile_time AS t
-INNER JOIN cost_border AS p
-    ON p.model = t.model AND p.backend = t.backend AND p.precision = t.precision AND p.batch = t.batch
-    AND p.sequence = t.sequence AND p.scenario_id = t.scenario_id AND p.shape_id = t.shape_id
-    AND p.hardware = t.hardware
+FROM cost_border AS p
+LEFT JOIN tile_time AS t
+    ON t.model = p.model AND t.backend = p.backend AND t.precision = p.precision AND t.batch = p.batch
+    AND t.sequence = p.sequence AND t.scenario_id = p.scenario_id AND t.shape_id = p.shape_id
+    AND t.hardware = p.hardware

@@ -35,6 +35,7 @@ candidates AS (
         units_allocated,
         rank_s
     FROM tile_rank
+    WHERE candidate IS NOT NULL
     UNION ALL
     SELECT
         model,

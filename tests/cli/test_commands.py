@@ -234,7 +234,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
     path = tmp_path / "charz.duckdb"
     path.write_bytes(resnet18.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        wrong = "UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'"  # as whoever may write it
+        wrong = "UPDATE arithmetic_rate SET clock_hz = 1 WHERE hardware = 't4'"  # as whoever may write it
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE); {wrong}; DELETE FROM {triggers.WRITING}")
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]
@@ -245,9 +245,9 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
         line.split(",")[1]: line.split(",")[2] for line in done.stdout.splitlines()[1:] if line.split(",")[2] != "0"
     }
     assert wrong.pop(f"{name} on {table}") == "1"
-    assert "part_rate" in wrong
+    assert "arithmetic_rate" in wrong
     mended = charz("refresh")
-    assert mended.returncode == 0 and "part_rate" in mended.stdout, mended
+    assert mended.returncode == 0 and "arithmetic_rate" in mended.stdout, mended
     assert charz("check", "resnet18", "--on", "t4").returncode == 0
 
 

@@ -13,15 +13,16 @@ CHOSEN = {
     "matrix_naive_s": 2.0, "direct_naive_s": 0.125, "product_energy_j": 6.0, "reload_byte": 9.0, "reload_s": 3.0,
     "stream_byte": 7.0, "stream_s": 2.0, "units_allocated": 5.0,
 }  # fmt: skip
+RANKED = CHOSEN | {"rank_s": 1.0}
 
 
 def test_with_products(check: Callable[..., None]) -> None:
     """One row of one winner; the wider of products and other steps allocates units."""
-    check("cost_tile", CHOSEN, cost_border=SHAPE, tile_choice=CHOSEN)
+    check("cost_tile", CHOSEN, tile_rank=SHAPE | RANKED)
     check(
-        "cost_tile", {"units_allocated": 6.0}, cost_border=SHAPE | {"vector_units_allocated": 6.0}, tile_choice=CHOSEN
+        "cost_tile", {"units_allocated": 6.0}, tile_rank=SHAPE | {"vector_units_allocated": 6.0} | RANKED
     )
-    check("cost_tile", {"product_energy_j": None}, cost_border=SHAPE, tile_choice=CHOSEN | {"product_energy_j": None})
+    check("cost_tile", {"product_energy_j": None}, tile_rank=SHAPE | RANKED | {"product_energy_j": None})
 
 
 def test_without_products(check: Callable[..., None]) -> None:
@@ -46,15 +47,15 @@ def test_what_passes_every_level(check: Callable[..., None]) -> None:
     """All bytes of the kernel where software moves them, at least; other steps stream beside the products."""
     shape = SHAPE | {"staged_byte": 8.0, "staged_load_s": 4.0, "passing_byte": 8.0, "passing_s": 1.0}
     expected = {"reload_byte": 9.0, "reload_s": 4.0, "stream_byte": 8.0, "stream_s": 2.0}
-    check("cost_tile", expected, cost_border=shape, tile_choice=CHOSEN)
+    check("cost_tile", expected, tile_rank=shape | RANKED)
     beside = shape | {"vector_stream_byte": 3.0, "vector_stream_s": 1.0}
-    check("cost_tile", {"stream_byte": 10.0, "stream_s": 3.0}, cost_border=beside, tile_choice=CHOSEN)
+    check("cost_tile", {"stream_byte": 10.0, "stream_s": 3.0}, tile_rank=beside | RANKED)
 
 
 def test_a_step_that_the_part_has_no_rate_for(check: Callable[..., None]) -> None:
     """Of two steps beside a product one has a rate: the kernel has no cost. Blocks of queries hold such steps themselves."""
     shape = SHAPE | {"step_count": 3, "vector_step_count": 1}
-    check("cost_tile", {"fault": "no rate for a step"}, cost_border=shape, tile_choice=CHOSEN)
-    check("cost_tile", {"fault": None}, cost_border=shape | {"vector_step_count": 2}, tile_choice=CHOSEN)
-    check("cost_tile", {"fault": None}, cost_border=shape | {"query_count": 196}, tile_choice=CHOSEN)
-    check("cost_tile", {"fault": "clock"}, cost_border=shape | {"number_fault": "clock"}, tile_choice=CHOSEN)
+    check("cost_tile", {"fault": "no rate for a step"}, tile_rank=shape | RANKED)
+    check("cost_tile", {"fault": None}, tile_rank=shape | {"vector_step_count": 2} | RANKED)
+    check("cost_tile", {"fault": None}, tile_rank=shape | {"query_count": 196} | RANKED)
+    check("cost_tile", {"fault": "clock"}, tile_rank=shape | {"number_fault": "clock"} | RANKED)

@@ -439,7 +439,8 @@ def test_kernel_tile(gives: Gives) -> None:
         (2, 0, "gpu0", True, None, 0.6, 0.2),
     ]
     expected = [dict(zip(columns, row, strict=True)) for row in rows]
-    gives("kernel_tile", expected, by=["kernel_id", "candidate"], within=["compute_precision"], **tiles())
+    of_shape = {"tile_rank": ["compute_precision"]}
+    gives("kernel_tile", expected, by=["kernel_id", "candidate"], within=["compute_precision"], free=of_shape, **tiles())
 
 
 def test_shmoo_point(gives: Gives) -> None:

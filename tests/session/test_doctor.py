@@ -27,13 +27,13 @@ def test_the_doctor_names_each_fault_and_mends_what_can_be(file: Path, tmp_path:
         assert wrong(db) == {}
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE)")
-        connection.execute("UPDATE part_rate SET clock_hz = 1 WHERE hardware = 't4'")
+        connection.execute("UPDATE arithmetic_rate SET clock_hz = 1 WHERE hardware = 't4'")
         connection.execute(f"DELETE FROM {triggers.WRITING}")
         connection.execute("CREATE VIEW mine AS SELECT 1 AS i")
         connection.execute("INSERT INTO operator SELECT * FROM operator WHERE model = 'small' AND operator_id = 1")
     with charz.open(path) as db:
         found = wrong(db)
-        assert found["maintained table"].startswith("part_rate ")
+        assert found["maintained table"].startswith("arithmetic_rate ")
         assert found["foreign object"] == "view main.mine"
         assert found["key"] == "operator 1"
     with charz.open(path, trust=True) as db:

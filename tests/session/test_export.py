@@ -126,7 +126,7 @@ def test_files_hold_the_models_and_parts_asked_for(db: Session, tmp_path: Path) 
         ("operator", "model", {"small", "other"}),
         ("run_kernel", "model", {"small", "other"}),
         ("hardware_memory", "hardware", {"t4"}),
-        ("part_rate", "hardware", {"t4"}),
+        ("arithmetic_rate", "hardware", {"t4"}),
         ("scenario", "batch", {3}),
     ):
         assert set(pl.read_parquet(tmp_path / f"out/table/{table}.parquet")[column]) == values, table
@@ -277,7 +277,7 @@ def test_a_new_model_costs_its_own_rows(grown: Path, tmp_path: Path) -> None:
         count = "SELECT count(*) FROM kernel WHERE model = 'fourth'"
         assert added["kernel"] == session.sql(count).item() > 0
         assert "part" not in added
-        assert "part_tile" not in added
+        assert "arithmetic_tile" not in added
     assert not left.exists()
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*-*.parquet")}
     kept = {path for path in before if path.parent.name not in ("model", *added)}

@@ -132,6 +132,6 @@ def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
         evaluate.hold(connection, evaluate.Scope(models=["narrow"], hardware=["tpu_v4", "kpu_t64"]))
         assert {m for m, _ in keys(connection, "shape_step")} == {"narrow"}
-        for table in ("hardware", "part", "part_tile", "part_backend"):
+        for table in ("hardware", "part", "arithmetic_tile", "part_backend"):
             found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()
             assert found == [("kpu_t64",), ("tpu_v4",)], table

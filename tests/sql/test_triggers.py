@@ -202,9 +202,9 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
 
 
 NAMED = {
-    "part": "hardware_cluster", "part_area": "hardware_cluster", "part_rate": "hardware_peak", "part_energy": "energy_profile",
+    "part": "hardware_cluster", "part_area": "hardware_cluster", "arithmetic_rate": "hardware_peak", "part_energy": "energy_profile",
     "part_support": "hardware_power",
-    "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "part_tile": "hardware_peak",
+    "traced_number": "hardware_provenance", "assumed_input": "price", "part_fault": "hardware_memory", "arithmetic_tile": "hardware_peak",
     "chain_efficiency": "efficiency", "part_backend": "backend_support", "part_band": "prediction_band", "efficiency_operator": "efficiency",
     "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",
     "shape_step": "scenario", "run_memory": "scenario",

@@ -27,7 +27,7 @@ def offer(scoped: Scoped, text: str) -> int:
     from charz.sql.installed import relations
 
     rows, columns, depth = sizes(text)
-    scoped.prepared("part_tile")
+    scoped.prepared("arithmetic_tile")
     connection = scoped.prepared("part")
     strategies = stored(connection, "tiling_strategy")
     query = f"""
@@ -51,6 +51,6 @@ def offer(scoped: Scoped, text: str) -> int:
         """,
         [family, first],
     )
-    (body,) = (relation.body for relation in relations(connection) if relation.name == "part_tile")
-    connection.execute(f"INSERT INTO temp.part_tile BY NAME SELECT * FROM ({body}) WHERE candidate = {number}")
+    (body,) = (relation.body for relation in relations(connection) if relation.name == "arithmetic_tile")
+    connection.execute(f"INSERT INTO temp.arithmetic_tile BY NAME SELECT * FROM ({body}) WHERE candidate = {number}")
     return int(number)

@@ -39,15 +39,15 @@ def test_listed_tile(check: Callable[..., None]) -> None:
         "sustained_fraction": 0.5,
         "vector_ops_per_s": 2000.0,
     }
-    check("part_tile", expected, part_rate=RATE, part_strategy=TILE)
-    check("part_tile", {"step_k": 2.0}, part_rate=RATE, part_strategy=TILE | {"step_k": 2})
+    check("arithmetic_tile", expected, arithmetic_rate=RATE, part_strategy=TILE)
+    check("arithmetic_tile", {"step_k": 2.0}, arithmetic_rate=RATE, part_strategy=TILE | {"step_k": 2})
 
 
 def test_where_tiles_are_loaded_from(check: Callable[..., None]) -> None:
     """From the memory beside the units, else from the last-level cache."""
     beside, without = {"load_byte_per_s": 500.0}, {"load_byte_per_s": 300.0, "tile_memory_byte_per_s": None}
-    check("part_tile", {"tile_memory_byte_per_s": 500.0}, part_rate=RATE | beside, part_strategy=TILE)
-    check("part_tile", {"tile_memory_byte_per_s": 300.0}, part_rate=RATE | without, part_strategy=TILE)
+    check("arithmetic_tile", {"tile_memory_byte_per_s": 500.0}, arithmetic_rate=RATE | beside, part_strategy=TILE)
+    check("arithmetic_tile", {"tile_memory_byte_per_s": 300.0}, arithmetic_rate=RATE | without, part_strategy=TILE)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_no_level_holds(
     check: Callable[..., None], tile: dict[str, Any], rate: dict[str, Any], level: str | None
 ) -> None:
     """A listed tile names the level that it overflows."""
-    check("part_tile", {"overflowing_level": level}, part_rate=RATE | rate, part_strategy=TILE | tile)
+    check("arithmetic_tile", {"overflowing_level": level}, arithmetic_rate=RATE | rate, part_strategy=TILE | tile)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_rows_beside_the_weights(
     tile = TILE | {"dataflow": "weight_stationary"}
     expected = {"held_rows": rows, "overflowing_level": level}
     tile |= {"tile_m": 0, "tile_n": 0, "tile_k": 0}
-    check("part_tile", expected, part_rate=RATE | {"tile_memory_byte": memory_byte}, part_strategy=tile)
+    check("arithmetic_tile", expected, arithmetic_rate=RATE | {"tile_memory_byte": memory_byte}, part_strategy=tile)
     # Three columns are more than the array has.
     wide = tile | {"tile_n": 3}
-    check("part_tile", {"overflowing_level": "array"}, part_rate=RATE, part_strategy=wide)
+    check("arithmetic_tile", {"overflowing_level": "array"}, arithmetic_rate=RATE, part_strategy=wide)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_rows_beside_the_weights(
 def test_small_tiles_on_units_that_can_be_fed(check: Callable[..., None], fed_macs: float, sustained: float) -> None:
     """Slower units are fed better."""
     tile = TILE | {"fed_macs": fed_macs}
-    check("part_tile", {"sustained_fraction": sustained, "filled_fraction": 0.5}, part_rate=RATE, part_strategy=tile)
+    check("arithmetic_tile", {"sustained_fraction": sustained, "filled_fraction": 0.5}, arithmetic_rate=RATE, part_strategy=tile)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_square_block(check: Callable[..., None], divisor: int, byte: float, blo
     """2 T^2 (b_A + b_B + b_acc) fit the core's own cache."""
     tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
     expected = {"dataflow": "square", "square_block": block}
-    check("part_tile", expected, part_rate=RATE | {"stated_tile_memory_byte": byte}, part_strategy=tile)
+    check("arithmetic_tile", expected, arithmetic_rate=RATE | {"stated_tile_memory_byte": byte}, part_strategy=tile)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_square_blocks_of_another_cache(
     tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
     rate = RATE | {"stated_tile_memory_byte": 65_536.0, "tile_memory_byte": now_byte}
     expected = {"square_block": block, "overflowing_level": overflowing}
-    check("part_tile", expected, part_rate=rate, part_strategy=tile)
+    check("arithmetic_tile", expected, arithmetic_rate=rate, part_strategy=tile)
 
 
 def test_systolic_array(check: Callable[..., None]) -> None:
@@ -161,7 +161,7 @@ def test_systolic_array(check: Callable[..., None]) -> None:
         "unit_ops_per_s": 1600.0,
         "array_clock_hz": 100.0,  # 8,000 / (2 x 4 x 2 x 5)
     }
-    check("part_tile", expected, part_rate=RATE, part_strategy=tile)
+    check("arithmetic_tile", expected, arithmetic_rate=RATE, part_strategy=tile)
 
 
 NO_MATRIX = {"matrix_ops_per_s": None, "matrix_precision": None, "matrix_op_j": None}
@@ -184,8 +184,8 @@ def test_an_array_that_does_not_know_the_type(
         "sustained_fraction": 1.0,
     }
     rate = RATE | NO_MATRIX | {"matrix_unit_count": None}
-    check("part_tile", expected, part_rate=rate, part_strategy=tile)
-    assert not evaluate("part_tile", part_rate=[rate], part_strategy=[tile | {"divisor": 2}])
+    check("arithmetic_tile", expected, arithmetic_rate=rate, part_strategy=tile)
+    assert not evaluate("arithmetic_tile", arithmetic_rate=[rate], part_strategy=[tile | {"divisor": 2}])
 
 
 def test_blocks_on_vector_units(check: Callable[..., None]) -> None:
@@ -197,7 +197,7 @@ def test_blocks_on_vector_units(check: Callable[..., None]) -> None:
         "op_j": 2.0,
         "dataflow": "listed",
     }
-    check("part_tile", expected, part_rate=RATE | NO_MATRIX, part_strategy=TILE)
+    check("arithmetic_tile", expected, arithmetic_rate=RATE | NO_MATRIX, part_strategy=TILE)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_who_is_offered_what(
     evaluate: Callable[..., list[object]], rate: dict[str, Any], tile: dict[str, Any], count: int
 ) -> None:
     """By dataflow and what the part has; a part without a peak gets no tile."""
-    assert len(evaluate("part_tile", part_rate=[RATE | rate], part_strategy=[TILE | tile])) == count
+    assert len(evaluate("arithmetic_tile", arithmetic_rate=[RATE | rate], part_strategy=[TILE | tile])) == count
 
 
 def test_direct_never_uses_the_matrix_units(check: Callable[..., None]) -> None:
@@ -229,4 +229,4 @@ def test_direct_never_uses_the_matrix_units(check: Callable[..., None]) -> None:
         "dataflow": "direct",
         "strategy": "blocks",
     }
-    check("part_tile", expected, part_rate=RATE, part_strategy=tile)
+    check("arithmetic_tile", expected, arithmetic_rate=RATE, part_strategy=tile)

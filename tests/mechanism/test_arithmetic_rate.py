@@ -16,7 +16,7 @@ HALF = {"vector_ops_per_s": 4e12, "vector_precision": "fp16", "vector_op_j": 1.0
 SINGLE = {"vector_ops_per_s": 2e12, "vector_precision": "fp32", "vector_op_j": 2.0}
 PART = {"family": "gpu", "unit_count": 10.0, "lanes": 64.0, "tile_memory_byte": 100.0, "clock_hz": 1e9}
 FORMAT: dict[str, Any] = {
-    "backend": {"calls_aten": True}, "precision": {"precision": "fp16", "bits": 16},
+    "precision": {"precision": "fp16", "bits": 16},
     "library_constant": {"library_constant": "vector_block_threads", "value": 256.0},
 }  # fmt: skip
 """Facts of a format of two bytes that most tests share."""
@@ -37,29 +37,12 @@ def test_sums_in_half(
 ) -> None:
     """Where the backend lets the vector units and that is not slower."""
     check(
-        "part_rate",
-        expected | {"element_byte": 2.0, "block_threads": 256.0, "cuts_queries": False, "unit_count": 10.0},
-        supported_backend={"sums_in_half": sums_in_half},
+        "arithmetic_rate",
+        expected | {"element_byte": 2.0, "block_threads": 256.0, "unit_count": 10.0},
+        backend_arithmetic={"sums_in_half": sums_in_half},
         hardware_rate=RATE | rate,
         part=PART,
         **FORMAT,
-    )
-
-
-@pytest.mark.parametrize(
-    ("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)]
-)
-def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, calls_aten: bool, cuts: bool) -> None:
-    """By PyTorch on processors."""
-    check(
-        "part_rate",
-        {"cuts_queries": cuts, "compute_precision": "int4", "element_byte": 0.5},
-        supported_backend={"sums_in_half": False},
-        hardware_rate=RATE | {"precision": "int4"},
-        part=PART | {"family": family},
-        backend={"calls_aten": calls_aten},
-        precision={"precision": "int4", "bits": 4},
-        library_constant={"library_constant": "vector_block_threads", "value": 256.0},
     )
 
 
@@ -71,14 +54,13 @@ def test_packed_weights(
 ) -> None:
     """In the format that the backend turns activations into; what unpacks them, and what is not packed, in its own."""
     rows = evaluate(
-        "part_rate",
-        supported_backend=[{"sums_in_half": False, "packed_precision": packed}],
+        "arithmetic_rate",
+        backend_arithmetic=[{"sums_in_half": False, "packed_precision": packed}],
         hardware_rate=[
             RATE | {"precision": name, "single_vector_ops_per_s": rate}
             for name, rate in (("fp16", 2e12), ("fp16_q8", 5e12), ("int8", 9e12))
         ],
         part=[PART],
-        backend=[{"calls_aten": False}],
         precision=[
             {"precision": "fp16", "bits": 16, "kind": "float"}, {"precision": "int8", "bits": 8, "kind": "integer"},
             {"precision": "fp16_q8", "bits": 16, "kind": "packed"},
@@ -101,9 +83,9 @@ def test_packed_weights(
 def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str, Any], rate: float | None) -> None:
     """From the memory beside the units, known or not; without one from the last-level cache."""
     check(
-        "part_rate",
+        "arithmetic_rate",
         {"load_byte_per_s": rate},
-        supported_backend={"sums_in_half": False},
+        backend_arithmetic={"sums_in_half": False},
         hardware_rate=RATE,
         part=PART | part,
         **FORMAT,
@@ -119,9 +101,9 @@ def test_matrix_units_that_sum_in_half(
 ) -> None:
     """A server's library takes the faster rate of half precision; frameworks, other formats and slower rates do not."""
     check(
-        "part_rate",
+        "arithmetic_rate",
         {"matrix_ops_per_s": ops},
-        supported_backend={"sums_in_half": False, "calls_library": calls_library},
+        backend_arithmetic={"sums_in_half": False, "calls_library": calls_library},
         hardware_rate=RATE | {"matrix_precision": matrix, "half_matrix_ops_per_s": half},
         part=PART,
         **FORMAT,
@@ -145,9 +127,9 @@ def test_units_that_reach_the_peak(
 ) -> None:
     """A part counts the vector units of the format that they sum in; without such a count its matrix units, else all its units."""
     check(
-        "part_rate",
+        "arithmetic_rate",
         {"vector_unit_count": count},
-        supported_backend={"sums_in_half": sums_in_half},
+        backend_arithmetic={"sums_in_half": sums_in_half},
         hardware_rate=RATE | UNITS | units,
         part=PART,
         **FORMAT,
@@ -160,9 +142,9 @@ def test_what_a_unit_draws(
 ) -> None:
     """Ten units share the slower side of each border; an array of 3 rows and 5 columns takes 8 elements of 2 bytes a step."""
     check(
-        "part_rate",
+        "arithmetic_rate",
         {"load_unit_byte_per_s": load, "stream_unit_byte_per_s": draw, "fed_array_hz": stream / 160, "block_threads": 256.0},
-        supported_backend={"sums_in_half": False},
+        backend_arithmetic={"sums_in_half": False},
         hardware_rate=RATE | {"matrix_array_rows": 3.0, "matrix_array_columns": 5.0},
         part=PART | {"stream_memory_byte_per_s": stream, "tile_memory_byte_per_s": tile, "cache_byte_per_s": cache},
         **FORMAT | {"library_constant": [{"library_constant": "other", "value": 64.0}, FORMAT["library_constant"]]},

@@ -1,0 +1,18 @@
+-- How each backend uses the units of a part. Backends that use them alike have the same rates and tiles there.
+-- Grain: hardware, backend
+CREATE VIEW backend_arithmetic AS
+SELECT
+    s.hardware,
+    s.backend,
+    s.calls_library,
+    s.sums_in_half,
+    s.packed_precision,
+    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
+    COALESCE(b.calls_aten, FALSE) AND s.family = 'cpu' AS cuts_queries,
+    -- Names of these four, for the backends of a part that agree in all of them; `plain` where none of them says more.
+    COALESCE(NULLIF(CONCAT_WS(
+        ' ', CASE WHEN s.calls_library THEN 'library' END, CASE WHEN s.sums_in_half THEN 'half' END,
+        CASE WHEN b.calls_aten AND s.family = 'cpu' THEN 'queries' END, s.packed_precision
+    ), ''), 'plain') AS arithmetic
+FROM supported_backend AS s
+LEFT JOIN backend AS b ON b.backend = s.backend
