@@ -37,7 +37,10 @@ ENERGY = "energy_profile"
 """Fact whose rows stand in front of what rules give (`part_energy`): a changed energy that a part leaves open is a new row."""
 
 SUPPORT = "part_support"
-"""Maintained table through which every model meets the parts."""
+"""Maintained table that joins models to parts."""
+
+BACKENDS = "part_backend"
+"""Maintained table that joins products of models to the tiles of parts."""
 
 RUN_KERNELS_AT_ONCE = 100_000
 """Kernels of runs whose intermediate results are held at once: about 2 kB each, of networks of a thousand kernels too."""
@@ -45,7 +48,7 @@ RUN_KERNELS_AT_ONCE = 100_000
 KERNELS_AT_ONCE = 250_000
 """Kernels on parts that are costed together: about 2 kB each is held."""
 
-SUMMED_AT_ONCE = 1_000_000
+SUMMED_AT_ONCE = 300_000
 """Kernels on parts of which sums alone are asked for: the engine holds their shapes, narrower and fewer."""
 
 NARROW = 100_000
@@ -392,7 +395,8 @@ class _Holder:
         is_laid = self.scope.ground is not None and table.name in self.scope.ground.tables
         if limits or chosen or is_laid:
             query = f"SELECT t.* FROM {self._file(table.name)} AS t {chosen} WHERE {' AND '.join(limits) or 'TRUE'}"
-            put = self._table if chosen or (limits and self.scope.hardware is not None) else self._view
+            is_small = chosen or table.name == BACKENDS or (limits and self.scope.hardware is not None)
+            put = self._table if is_small else self._view
             put(table.name, query)
 
     def _evaluate_parts(self, anew: Sequence[str]) -> list[str]:
@@ -654,13 +658,14 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequen
 
 
 def _keep_parts(connection: duckdb.DuckDBPyConnection, parts: Sequence[str], held: list[str]) -> None:
-    """Let the views know some parts of a block and no others."""
-    every = f"{SUPPORT} of all parts"
-    if every not in held:
-        connection.execute(f"CREATE TEMP TABLE {ddl.quote(every)} AS SELECT * FROM {SUPPORT}")
-        held += [every, SUPPORT]
-    limited = f"SELECT * FROM {ddl.quote(every)} WHERE hardware IN {listed(parts)}"
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE {SUPPORT} AS {limited}")
+    """Let the views know some parts of a block and no others: costs read them from one of these tables, tiles from the other."""
+    for name in (SUPPORT, BACKENDS):
+        every = f"{name} of all parts"
+        if every not in held:
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(every)} AS SELECT * FROM {name}")
+            held += [every, name]
+        limited = f"SELECT * FROM {ddl.quote(every)} WHERE hardware IN {listed(parts)}"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {limited}")
 
 
 @contextlib.contextmanager

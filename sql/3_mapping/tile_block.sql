@@ -52,8 +52,9 @@ WITH sized_blocks AS (
         CASE WHEN g.listed_n = 0e0 THEN g.matrix_array_columns ELSE g.listed_n END AS tile_n,
         CEIL(s.k / NULLIF(g.split_k, 0e0)) AS slice_k
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'wavefront'
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'wavefront'
     WHERE s.is_product
 ),
 

@@ -40,8 +40,9 @@ WITH counted_blocks AS (
         g.filled_fraction,
         g.wave_quantization_fraction
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
     WHERE s.is_product AND (s.is_row_wise OR s.is_vector_only OR COALESCE(s.n <= g.listed_n, TRUE))
 ),
 

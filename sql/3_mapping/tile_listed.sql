@@ -49,8 +49,9 @@ WITH counted_tiles AS (
         CEIL(s.k / NULLIF(g.step_k * g.split_k, 0e0)) * g.step_k AS padded_k,
         g.fill_k
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
     WHERE s.is_product AND NOT s.is_vector_only AND g.overflowing_level IS NULL
 ),
 

@@ -44,8 +44,9 @@ WITH counted_blocks AS (
         LEAST(g.listed_k, s.k) AS tile_k,
         CEIL(s.query_count / NULLIF(g.listed_m, 0e0)) AS product_blocks
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'query_block'
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'query_block'
     WHERE s.query_count >= g.from_m AND COALESCE(s.query_count < g.below_m, TRUE)
 ),
 

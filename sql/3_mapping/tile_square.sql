@@ -41,8 +41,9 @@ WITH sized_blocks AS (
         LEAST(g.square_block, s.k) AS tile_k,
         g.wave_quantization_fraction
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision AND g.dataflow = 'square'
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'square'
     WHERE s.is_product AND g.overflowing_level IS NULL AND (s.query_count IS NULL OR NOT g.cuts_queries)
 ),
 

@@ -54,8 +54,9 @@ WITH sized_tiles AS (
         CASE WHEN holds_input THEN g.listed_m ELSE g.listed_n END AS listed_columns,
         CASE WHEN g.listed_k > 0e0 THEN g.listed_k ELSE g.matrix_array_rows END AS tile_k
     FROM shape_step AS s
-    INNER JOIN part_tile AS g
-        ON g.backend = s.backend AND g.compute_precision = s.compute_precision
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_tile AS g
+        ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision
         AND g.dataflow IN ('weight_stationary', 'input_stationary')
     WHERE s.is_product AND g.overflowing_level IS NULL
 ),

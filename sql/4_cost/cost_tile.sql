@@ -12,10 +12,12 @@ WITH chosen_tiles AS (
         scenario_id,
         shape_id,
         hardware,
+        -- All rows of a shape agree in these. No later view reads the last three, which Sail refuses in an aggregate.
         ANY_VALUE(COLUMNS(* EXCLUDE (
             model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
             direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, stream_byte, stream_s, units_allocated,
-            first_level_s, compute_s, slowest_memory_s, tile_energy_j, dynamic_energy_j, unlimited_s, rank_s
+            first_level_s, compute_s, slowest_memory_s, tile_energy_j, dynamic_energy_j, unlimited_s, rank_s,
+            fitting_groups, group_count, library_cached_byte
         ))),
         COUNT(candidate) AS candidate_count,
         MIN_BY(candidate, rank_s) AS chosen_candidate,

@@ -216,6 +216,18 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
     pl.testing.assert_frame_equal(found, whole, rel_tol=1e-12, abs_tol=1e-15)
 
 
+def test_a_portion_computes_the_tiles_of_its_own_parts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One part a portion, and each part in one."""
+    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
+    found = []
+    with duckdb.connect(str(path)) as connection:
+        for portion in evaluate.evaluated(connection, evaluate.Scope(models=["small"]), ["model_cost"]):
+            parts = connection.execute("SELECT DISTINCT hardware FROM tile_step").fetchall()
+            assert {part for (part,) in parts} <= set(portion.scope.hardware or ())
+            found += parts
+    assert len(found) == len(set(found)) > 1
+
+
 def test_what_is_not_at_hand_is_evaluated_beside_what_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batch 1 is a stored scenario, batch 3 is none; of a part at batch 1 the rows are gone."""
     from charz.session import core

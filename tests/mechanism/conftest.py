@@ -26,7 +26,7 @@ Evaluate = Callable[..., list[Record]]
 
 HEAD = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\s*\n", re.MULTILINE)
 USUAL: Record = {
-    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "run_backend": "eager",
+    "model": "net", "hardware": "chip", "backend": "eager", "row_backend": "eager", "run_backend": "eager", "arithmetic": "plain",
     "precision": "fp32", "policy": "fp32", "batch": 1, "sequence": 0, "context": 0,
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
     "logit_tokens": 0, "logit_power": 0, "chunk_factor": 1.0, "chunk_count": 1.0, "launch_s": 0.0, "convert_s": 0.0, "cache_convert_ops": 0.0,
@@ -250,7 +250,7 @@ def bench() -> Iterator[Bench]:
 
 @pytest.fixture
 def evaluate(bench: Bench) -> Evaluate:
-    """`evaluate("tile_listed", shape_step=[{...}], part_tile=[{...}])` -> its rows."""
+    """`evaluate("tile_listed", shape_step=[{...}], arithmetic_tile=[{...}])` -> its rows."""
 
     def rows(relation: str, **given: list[Record]) -> list[Record]:
         return bench.evaluate(relation, given)

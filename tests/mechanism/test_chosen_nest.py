@@ -56,7 +56,7 @@ def counted(
         "wave_quantization_fraction": 1.0, "split_k": 1.0, "divisor": 1.0, "tile_memory_byte": MEMORY_BYTE,
         "held_rows": None if flow == "wavefront" else held,
     }  # fmt: skip
-    found = {row["shape_id"]: row for row in evaluate("tile_step", shape_step=steps, part_tile=[listed | tile])}
+    found = {row["shape_id"]: row for row in evaluate("tile_step", shape_step=steps, arithmetic_tile=[listed | tile])}
     room = Room(int(rows), int(columns), 1.0, 1e12, MEMORY_BYTE, int(units))
     nests = []
     for number, (m, n, k, count) in enumerate(shapes):

@@ -58,4 +58,4 @@ TILE = {
 )  # fmt: skip
 def test_each_term(check: Callable[..., None], tile: dict[str, object], expected: dict[str, object]) -> None:
     """What one number changes."""
-    check("tile_block", expected, shape_step=STEP, part_tile=TILE | tile)
+    check("tile_block", expected, shape_step=STEP, arithmetic_tile=TILE | tile)

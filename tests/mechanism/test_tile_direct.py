@@ -28,7 +28,7 @@ def test_blocks_of_threads(check: Callable[..., None]) -> None:
         # Two waves of 250 operations at 100 x 0.5; at the peak 1,000 / 300 = 3.3.
         "ideal_s": 10.0,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 @pytest.mark.parametrize(("columns", "widest", "count"), [(16.0, 16.0, 1), (17.0, 16.0, 0), (1000.0, None, 1)])
@@ -58,5 +58,5 @@ def test_only_narrow_products(
     evaluate: Callable[..., list[object]], columns: float, widest: float | None, count: int
 ) -> None:
     """Up to the widest listed; where no array knows the element type, all."""
-    rows = evaluate("tile_direct", shape_step=[STEP | {"n": columns}], part_tile=[TILE | {"listed_n": widest}])
+    rows = evaluate("tile_direct", shape_step=[STEP | {"n": columns}], arithmetic_tile=[TILE | {"listed_n": widest}])
     assert len(rows) == count

@@ -37,7 +37,7 @@ def test_two_waves(check: Callable[..., None]) -> None:
         # 48 + 12, and half a second to start; at the peak 30,720 / 2,560 = 12.
         "ideal_s": 60.5,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_each_term(
         ({"is_product": False}, {}),
         ({}, {"dataflow": "square"}),
         ({}, {"compute_precision": "fp16"}),
-        ({}, {"backend": "xla"}),
+        ({}, {"arithmetic": "half"}),
     ],
 )
 def test_others_have_no_row(
     evaluate: Callable[..., list[object]], step: dict[str, object], tile: dict[str, object]
 ) -> None:
-    """Other steps, dataflows, element types and backends."""
-    assert evaluate("tile_listed", shape_step=[STEP | step], part_tile=[TILE | tile]) == []
+    """Other steps, dataflows, element types and uses of the units."""
+    assert evaluate("tile_listed", shape_step=[STEP | step], arithmetic_tile=[TILE | tile]) == []

@@ -45,7 +45,7 @@ def test_two_units(check: Callable[..., None]) -> None:
         # 4 x 5 and 5 x 16 elements of 2 bytes, and 4 x 16 results of 4.
         "tile_byte": 2 * 100 + 256.0,
     }
-    check("tile_step", expected, shape_step=SCORES, part_tile=TILE)
+    check("tile_step", expected, shape_step=SCORES, arithmetic_tile=TILE)
 
 
 def test_four_units(check: Callable[..., None]) -> None:
@@ -56,10 +56,10 @@ def test_four_units(check: Callable[..., None]) -> None:
         "tile_step",
         {"waves": 2.0, "ideal_s": 15.0, "pipelining_fraction": 8 / 12},
         shape_step=SCORES,
-        part_tile=tile,
+        arithmetic_tile=tile,
     )
     # Of 20 rows of queries 8 go to the unit with most: 8 / 20 of 1,000 operations at 100 a second.
-    check("tile_step", {"ideal_s": 4.0}, shape_step=SOFTMAX, part_tile=tile)
+    check("tile_step", {"ideal_s": 4.0}, shape_step=SOFTMAX, arithmetic_tile=tile)
 
 
 def test_whole_heads_and_part_of_one(check: Callable[..., None]) -> None:
@@ -68,10 +68,10 @@ def test_whole_heads_and_part_of_one(check: Callable[..., None]) -> None:
     step = SCORES | {"query_heads": 3.0, "gemm_count": 3.0, "flops": 3000.0}
     tile = TILE | {"listed_m": 8.0}
     # 18 rows and 3 x 2: 2 x 24 x 16 x 5 = 3,840 at 128 a second.
-    check("tile_step", {"tile_count": 6.0, "waves": 3.0, "ideal_s": 30.0}, shape_step=step, part_tile=tile)
+    check("tile_step", {"tile_count": 6.0, "waves": 3.0, "ideal_s": 30.0}, shape_step=step, arithmetic_tile=tile)
     # One unit takes all: 30 rows and 6 x 2, 2 x 42 x 16 x 5 = 6,720 at 128 a second.
     tile |= {"tile_unit_count": 1.0, "peak_ops_per_s": 256.0}
-    check("tile_step", {"waves": 6.0, "ideal_s": 52.5}, shape_step=step, part_tile=tile)
+    check("tile_step", {"waves": 6.0, "ideal_s": 52.5}, shape_step=step, arithmetic_tile=tile)
 
 
 def test_what_is_no_product_stays_with_its_block(check: Callable[..., None]) -> None:
@@ -88,7 +88,7 @@ def test_what_is_no_product_stays_with_its_block(check: Callable[..., None]) -> 
         # Ten of twenty rows: half of 1,000 operations at 100 a second; at the peak 1,000 / 200 as well.
         "ideal_s": 5.0,
     }
-    check("tile_step", expected, shape_step=SOFTMAX, part_tile=TILE)
+    check("tile_step", expected, shape_step=SOFTMAX, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_blocks_by_the_number_of_queries(
 ) -> None:
     """From 192 queries on, below 768; steps that are no attention have none."""
     tile = TILE | {"from_m": 192.0, "below_m": 768.0}
-    assert len(evaluate("tile_query_block", shape_step=[SCORES | {"query_count": queries}], part_tile=[tile])) == count
+    assert len(evaluate("tile_query_block", shape_step=[SCORES | {"query_count": queries}], arithmetic_tile=[tile])) == count

@@ -35,7 +35,7 @@ def test_blocks_in_whole_waves(check: Callable[..., None]) -> None:
         # Two waves of 2 x 32 x 24 x 64 = 98,304 operations at 64 x 0.75 = 48 a second; at the peak 204,800 / 192 = 1,067.
         "ideal_s": 4096.0,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 @pytest.mark.parametrize(("cuts_queries", "count"), [(True, 0), (False, 1)])
@@ -84,7 +84,7 @@ def test_attention_goes_by_queries_where_these_are_cut(
 ) -> None:
     """`tile_query_block` has them."""
     rows = evaluate(
-        "tile_square", shape_step=[STEP | {"query_count": 40.0}], part_tile=[TILE | {"cuts_queries": cuts_queries}]
+        "tile_square", shape_step=[STEP | {"query_count": 40.0}], arithmetic_tile=[TILE | {"cuts_queries": cuts_queries}]
     )
     assert len(rows) == count
 
@@ -95,9 +95,9 @@ def test_rounds_that_follow_one_upon_another_share_no_wave(check: Callable[..., 
         "tile_step",
         {"waves": 2.0, "tile_count": 4.0, "ideal_s": 4096.0},
         shape_step=STEP | {"rounds": 2.0},
-        part_tile=TILE,
+        arithmetic_tile=TILE,
     )
     # On four cores all blocks of both would fit into one wave, were they independent.
     wide = TILE | {"tile_unit_count": 4.0, "peak_ops_per_s": 256.0}
-    check("tile_step", {"waves": 1.0, "ideal_s": 2048.0}, shape_step=STEP, part_tile=wide)
-    check("tile_step", {"waves": 2.0, "ideal_s": 4096.0}, shape_step=STEP | {"rounds": 2.0}, part_tile=wide)
+    check("tile_step", {"waves": 1.0, "ideal_s": 2048.0}, shape_step=STEP, arithmetic_tile=wide)
+    check("tile_step", {"waves": 2.0, "ideal_s": 4096.0}, shape_step=STEP | {"rounds": 2.0}, arithmetic_tile=wide)

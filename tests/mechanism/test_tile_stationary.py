@@ -36,7 +36,7 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         # Two stages of 10 x 4 and 4 x 8 elements of a byte, and 10 x 8 results of 4.
         "tile_byte": 2 * 72 + 320.0,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 def test_inputs_stay(check: Callable[..., None]) -> None:
@@ -111,7 +111,7 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
         # Two stages of 8 x 4 and 4 x 20 elements, and 8 x 20 results of 4 bytes.
         "tile_byte": 2 * 112 + 640.0,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE | {"dataflow": "input_stationary"})
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE | {"dataflow": "input_stationary"})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
     ],
 )
 def test_each_term_of_inputs(check: Callable[..., None], tile: dict[str, object], expected: dict[str, object]) -> None:
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE | {"dataflow": "input_stationary"} | tile)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE | {"dataflow": "input_stationary"} | tile)
 
 
 MOVED = TILE | {"is_staged": True, "load_unit_byte_per_s": 10.0, "stream_unit_byte_per_s": 20.0}
@@ -148,10 +148,10 @@ def test_where_software_moves_every_byte(check: Callable[..., None]) -> None:
         "stream_byte": 180.0 + 120.0 + 200.0 + 1600.0,
         "stream_s": 2100 / 60,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=MOVED)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=MOVED)
     # On six units each tile has its own: partial results cross from one to another, whoever moves the other bytes.
-    check("tile_step", {"reload_byte": 300.0 + 1600.0}, shape_step=STEP, part_tile=TILE | {"tile_unit_count": 6.0})
-    check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, part_tile=MOVED | {"tile_unit_count": 6.0})
+    check("tile_step", {"reload_byte": 300.0 + 1600.0}, shape_step=STEP, arithmetic_tile=TILE | {"tile_unit_count": 6.0})
+    check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, arithmetic_tile=MOVED | {"tile_unit_count": 6.0})
     # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the depth cross.
     expected = {"reload_byte": 300.0 + 200.0 + 1600.0, "stream_byte": 240.0 + 60.0 + 200.0 + 1600.0}
-    check("tile_step", expected, shape_step=STEP, part_tile=MOVED | {"dataflow": "input_stationary"})
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=MOVED | {"dataflow": "input_stationary"})

@@ -43,7 +43,7 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         # Two stages of 4 x 10 and 10 x 4 elements of a byte: results stay in the array.
         "tile_byte": 160.0,
     }
-    check("tile_step", expected, shape_step=STEP, part_tile=TILE)
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("tile_step", expected, shape_step=STEP | step, part_tile=TILE | tile)
+    check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 def test_what_no_level_holds_is_no_candidate(evaluate: Callable[..., list[object]]) -> None:
     """Not one step of 2 x (4 + 4) bytes."""
-    assert not evaluate("tile_wavefront", shape_step=[STEP], part_tile=[TILE | {"tile_memory_byte": 15.0}])
+    assert not evaluate("tile_wavefront", shape_step=[STEP], arithmetic_tile=[TILE | {"tile_memory_byte": 15.0}])
 
 
 def test_the_example_of_the_page(evaluate: Callable[..., list[dict[str, float]]]) -> None:
@@ -120,7 +120,7 @@ def test_the_example_of_the_page(evaluate: Callable[..., list[dict[str, float]]]
         "load_unit_byte_per_s": 38.4e9, "stream_unit_byte_per_s": 76.8e9, "stream_memory_byte": 4096.0, "tile_memory_byte": 32768.0,
     }  # fmt: skip
     tiles = [TILE | part | {"candidate": i, "split_k": float(s)} for i, s in enumerate((1, 2, 4))]
-    found = evaluate("tile_step", shape_step=[STEP | step], part_tile=tiles)
+    found = evaluate("tile_step", shape_step=[STEP | step], arithmetic_tile=tiles)
     whole, halves, quarters = sorted(found, key=lambda row: row["candidate"])
     page = PAGE.read_text()
     for value, text in (

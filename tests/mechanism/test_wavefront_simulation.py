@@ -126,7 +126,7 @@ def test_the_view_counts_what_the_simulation_does(evaluate: Callable[..., list[R
         {"is_product": True, "product_count": 1, "shape_id": i, "flops": 2.0, **size} for i, size in enumerate(sizes)
     ]
     tiles = [PART | c | {"candidate": i} for i, c in enumerate(CANDIDATES)]
-    rows = evaluate("tile_step", shape_step=steps, part_tile=tiles)
+    rows = evaluate("tile_step", shape_step=steps, arithmetic_tile=tiles)
     fastest = [min((r for r in rows if r["shape_id"] == i), key=lambda r: r["ideal_s"]) for i in range(len(sizes))]
     counted = [simulated_cycles(size, CANDIDATES[row["candidate"]]) for size, row in zip(sizes, fastest, strict=True)]
     off = {

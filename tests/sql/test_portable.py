@@ -31,6 +31,8 @@ COLUMNS = {"t": ["a", "b", "c"], "u": ["a", "d"]}
         "SELECT a + 1 AS e, e + 2 AS f, f - e AS g FROM t",
         "SELECT * EXCLUDE (b), a + b AS e, e + b AS b, b - 1 AS f FROM t",
         "SELECT COUNT(*) AS n FROM t",
+        "SELECT c, ANY_VALUE(COLUMNS(* EXCLUDE (c))) FROM t GROUP BY c",
+        "SELECT t.a, MAX(COLUMNS(t.* EXCLUDE (a))), SUM(u.d) AS d FROM t JOIN u ON u.a = t.a GROUP BY t.a",
         "SELECT * FROM t WHERE a IN (SELECT a FROM (SELECT * FROM u) AS q)",
     ],
 )
