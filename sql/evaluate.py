@@ -701,7 +701,9 @@ def _hold_views(
     with contextlib.nullcontext() if is_narrow else in_order(connection):
         for name, columns in pins(known, wanted, layers, is_narrow, held):
             selected = ", ".join(map(ddl.quote, columns))
-            connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}")
+            # Sums over rows in one order have the same last digit each time.
+            order = f" ORDER BY {', '.join(known.relations[name].grain)}" if name == COSTED and is_narrow else ""
+            connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}{order}")
             made.append(name)
     return made
 

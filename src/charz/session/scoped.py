@@ -232,7 +232,9 @@ class Scoped:
 
         if evaluate.COSTED not in self._held:
             with evaluate.shared(self._connection, self._known, [evaluate.COSTED], is_narrow=True, held=self._held):
-                self._connection.execute(f"CREATE TEMP TABLE {evaluate.COSTED} AS SELECT * FROM {evaluate.COSTED}")
+                # Sums over rows in one order have the same last digit each time.
+                order = ", ".join(self._known.relations[evaluate.COSTED].grain)
+                self._connection.execute(f"CREATE TEMP TABLE {evaluate.COSTED} AS SELECT * FROM {evaluate.COSTED} ORDER BY {order}")
             self._held.add(evaluate.COSTED)
 
     def _hold(self, wanted: Iterable[str]) -> None:
