@@ -102,6 +102,14 @@ SELECT
     h.voltage_ceiling,
     h.clock_floor,
     k.efficiency_chain,
+    k.arithmetic,
+    l.hardware IS NOT NULL AS has_host_link,
+    -- Bandwidth of the link to the host. [byte/s]
+    l.link_byte_per_s AS host_link_byte_per_s,
+    -- Latency of the link to the host. [s]
+    l.link_s AS host_link_s,
+    -- Least power limit that the part can be set to; null when unknown. [W]
+    w.least_w,
     -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
     -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.
     COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,
@@ -117,5 +125,7 @@ LEFT JOIN faulty_parts AS f ON f.hardware = s.hardware
 LEFT JOIN missing_efficiency AS e ON e.hardware = s.hardware AND e.backend = s.backend
 LEFT JOIN faulty_rules AS d ON d.kind = 'backend_support' AND d.row_key = s.support_row
 LEFT JOIN faulty_tiles AS t ON t.hardware = s.hardware
+LEFT JOIN part_link AS l ON l.hardware = s.hardware AND l.interconnect = 'pcie'
+LEFT JOIN power_range AS w ON w.hardware = s.hardware
 CROSS JOIN faulty_grains AS g
 INNER JOIN library_constant AS nt ON nt.library_constant = 'norm_block_threads'

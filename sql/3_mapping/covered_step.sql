@@ -19,9 +19,12 @@ sized_steps AS (
         s.k,
         s.query_count,
         s.query_heads,
+        s.gemm_count,
+        s.taps,
+        s.image,
         -- A depthwise convolution in a column of an array is neither tiled nor spread in blocks.
         CASE WHEN NOT t.is_product AND t.is_matrix THEN 'column' ELSE COALESCE(g.dataflow, 'direct') END AS dataflow,
-        r.block_threads,
+        COALESCE(t.block_threads, g.block_threads) AS lane_threads,
         g.matrix_array_rows AS array_rows,
         g.matrix_array_columns AS array_columns,
         g.listed_m,
@@ -38,17 +41,15 @@ sized_steps AS (
     INNER JOIN shape_step AS s
         ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
         AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
-    INNER JOIN part_rate AS r
-        ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = s.compute_precision
-    LEFT JOIN part_tile AS g
-        ON g.hardware = t.hardware AND g.backend = t.backend AND g.compute_precision = s.compute_precision
+    LEFT JOIN arithmetic_tile AS g
+        ON g.hardware = t.hardware AND g.arithmetic = t.arithmetic AND g.compute_precision = s.compute_precision
         AND g.candidate = t.candidate
 )
 
 SELECT
     * EXCLUDE (
-        is_product, product_count, candidate, dataflow, block_threads, array_rows, array_columns, listed_m, split_k, step_k,
-        quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads
+        is_product, product_count, candidate, dataflow, arithmetic, lane_threads, block_threads, array_rows, array_columns, listed_m, split_k, step_k,
+        quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads, gemm_count, taps, image
     ),
     is_product,
     product_count,
@@ -65,9 +66,14 @@ SELECT
     n,
     -- Depth of a product; null for other steps.
     k,
+    -- Products of that size; null for other steps.
+    gemm_count,
+    taps,
+    image,
     -- How its operands move (`part_tile`), or `column` of a depthwise convolution in one column of an array.
     dataflow,
-    block_threads,
+    -- Threads of a block.
+    lane_threads AS block_threads,
     -- Rows of the array, which it loads with the operand that stays, where it loses more by streaming fewer through them than by a
     -- last tile that is partly empty; null elsewhere.
     CASE

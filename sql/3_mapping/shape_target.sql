@@ -4,7 +4,12 @@ CREATE VIEW shape_target AS
 WITH placed_shapes AS (
     SELECT
         s.* EXCLUDE (fault),
-        t.* EXCLUDE (backend, precision, fault, tile_fault),
+        -- What acts on the whole run is read where its clock is chosen (`clock_step`).
+        t.* EXCLUDE (
+            backend, precision, fault, tile_fault, dispatch, host_kernel_s, host_view_s, call_s, is_simulated, dense_ops_per_s, tdp_w, static_w,
+            clocking_w, standby_w, default_clock_fraction, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling, clock_floor,
+            default_precision, calls_aten, main_memory_byte, has_host_link, host_link_byte_per_s, host_link_s, least_w
+        ),
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
         -- PyTorch's libraries have layouts and algorithms of their own: see `convolution_call`, `depthwise_call` and `linear_call`.
         CASE

@@ -13,6 +13,7 @@ WITH counted_blocks AS (
         s.scenario_id,
         s.shape_id,
         g.hardware,
+        g.arithmetic,
         s.step_id,
         s.is_product,
         s.product_count,

@@ -16,6 +16,7 @@ WITH sized_tiles AS (
         s.scenario_id,
         s.shape_id,
         g.hardware,
+        g.arithmetic,
         s.step_id,
         s.is_product,
         s.product_count,

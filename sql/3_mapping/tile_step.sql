@@ -27,7 +27,7 @@ tiled_steps AS (
 
 SELECT
     * EXCLUDE (
-        m, n, k, gemm_count, element_byte, stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
+        m, n, k, gemm_count, stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
         stream_byte_per_s, reload_byte, stream_byte, halo_fraction
     ),
     -- Units that get work.
@@ -46,5 +46,7 @@ SELECT
         + COALESCE(kept_result_byte, 4e0 * tile_m * tile_n), 0e0
     ) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
-    GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s
+    GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s,
+    -- Threads of a block, where it is those of the vector units; null: `arithmetic_tile` has them.
+    CAST(NULL AS DOUBLE) AS block_threads
 FROM tiled_steps

@@ -7,7 +7,9 @@ CREATE VIEW vector_step AS
 WITH blocked_steps AS (
     SELECT
         s.*,
-        r.hardware,
+        b.hardware,
+        b.arithmetic,
+        r.block_threads,
         r.vector_unit_count AS unit_count,
         r.element_byte,
         COALESCE(r.vector_precision, r.matrix_precision) AS executed_precision,
@@ -29,7 +31,9 @@ WITH blocked_steps AS (
         r.matrix_ops_per_s
         / NULLIF(2e0 * r.matrix_array_rows * r.matrix_array_columns * r.matrix_unit_count, 0e0) AS array_clock_hz
     FROM shape_step AS s
-    INNER JOIN part_rate AS r ON r.backend = s.backend AND r.compute_precision = s.compute_precision
+    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN arithmetic_rate AS r
+        ON r.hardware = b.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = s.compute_precision
     WHERE NOT s.is_product AND (s.query_count IS NULL OR NOT r.cuts_queries)
 ),
 
@@ -99,6 +103,7 @@ SELECT
     scenario_id,
     shape_id,
     hardware,
+    arithmetic,
     step_id,
     is_product,
     product_count,
@@ -118,6 +123,7 @@ SELECT
     -- Energy of an operation; null when unknown. [J]
     CASE WHEN column_s < spread_s THEN matrix_op_j ELSE vector_op_j END AS op_j,
     flops,
+    element_byte,
     -- Rows of the tile; null: no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,
     -- Columns of the tile; null: no tile is cut.
@@ -144,5 +150,6 @@ SELECT
     -- Bytes a tile keeps next to its unit. [byte]
     0e0 AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
-    LEAST(spread_s, column_s) AS ideal_s
+    LEAST(spread_s, column_s) AS ideal_s,
+    block_threads
 FROM timed_steps

@@ -4,12 +4,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
 CREATE VIEW cost_convert AS
 SELECT
-    p.*,
+    p.* EXCLUDE (arithmetic),
     -- Time in which all lanes do that; 0 where the part computes in the format, or it is that of the arithmetic. [s]
     CASE
         WHEN p.cache_convert_ops = 0e0 OR p.family <> 'gpu' OR COALESCE(q.is_native, TRUE) THEN 0e0
         ELSE p.cache_convert_ops / NULLIF(q.unit_count * q.lanes * q.clock_hz, 0e0)
     END AS convert_s
 FROM cost_library AS p
-LEFT JOIN part_rate AS q
-    ON q.hardware = p.hardware AND q.backend = p.backend AND q.compute_precision = p.kv_precision
+LEFT JOIN arithmetic_rate AS q
+    ON q.hardware = p.hardware AND q.arithmetic = p.arithmetic AND q.compute_precision = p.kv_precision

@@ -60,38 +60,52 @@ limited_shapes AS (
         END AS kernel_count,
         s.kernel_count AS launch_count,
         r.device_count,
+        t.dispatch,
+        t.host_kernel_s,
+        t.host_view_s,
+        t.is_simulated,
+        t.dense_ops_per_s,
+        t.tdp_w,
+        t.static_w,
+        t.clocking_w,
+        t.standby_w,
+        t.reference_fraction,
+        t.voltage_slope,
+        t.voltage_floor,
+        t.voltage_ceiling,
+        t.clock_floor,
+        t.main_memory_byte,
         CASE WHEN r.device_count = 1 THEN 0e0 ELSE ring_time(
             r.device_count, c.all_reduce_byte, c.all_reduce_count, c.all_gather_byte, c.all_gather_count,
             l.collective_byte_per_s, l.collective_call_s, l.collective_step_s
         ) END
-        + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(h.link_byte_per_s, 0e0) END
+        + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(t.host_link_byte_per_s, 0e0) END
         + CASE
-            WHEN s.host_input_byte = 0e0 OR s.dispatch = 'serial' THEN 0e0
-            ELSE h.link_s + s.host_input_byte / NULLIF(h.link_byte_per_s, 0e0)
+            WHEN s.host_input_byte = 0e0 OR t.dispatch = 'serial' THEN 0e0
+            ELSE t.host_link_s + s.host_input_byte / NULLIF(t.host_link_byte_per_s, 0e0)
         END AS exchange_s,
         r.context,
         r.phase,
         r.host_factor,
-        COALESCE(r.engine_s, s.call_s) * r.host_factor + exchange_s AS run_call_s,
+        COALESCE(r.engine_s, t.call_s) * r.host_factor + exchange_s AS run_call_s,
         r.power,
-        CASE WHEN r.power = 'default' THEN s.tdp_w ELSE COALESCE(m.tdp_w, r.power_w) END AS limit_w,
-        COALESCE(m.clock_fraction / NULLIF(s.default_clock_fraction, 0e0), 1e0) AS clock_0
+        CASE WHEN r.power = 'default' THEN t.tdp_w ELSE COALESCE(m.tdp_w, r.power_w) END AS limit_w,
+        COALESCE(m.clock_fraction / NULLIF(t.default_clock_fraction, 0e0), 1e0) AS clock_0
     FROM shared_shapes AS s
     INNER JOIN run AS r
         ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
         AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
+    INNER JOIN part_support AS t ON t.hardware = s.hardware AND t.backend = s.backend AND t.precision = s.precision
     LEFT JOIN run_collective AS c
         ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
         AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id
     LEFT JOIN part_link AS l
         ON l.hardware = s.hardware AND r.device_count BETWEEN l.least_device_count AND l.link_device_count
-    LEFT JOIN part_link AS h ON h.hardware = s.hardware AND h.interconnect = 'pcie'
     LEFT JOIN hardware_power AS m ON m.hardware = s.hardware AND m.mode = r.power
-    LEFT JOIN power_range AS g ON g.hardware = s.hardware
-    WHERE (r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(g.least_w, 0e0))
+    WHERE (r.power = 'default' OR m.hardware IS NOT NULL OR r.power_w >= COALESCE(t.least_w, 0e0))
         AND (r.device_count = 1 OR l.hardware IS NOT NULL)
-        AND (s.host_byte = 0e0 OR h.hardware IS NOT NULL)
-        AND (s.host_input_byte = 0e0 OR s.dispatch = 'serial' OR h.hardware IS NOT NULL)
+        AND (s.host_byte = 0e0 OR t.has_host_link)
+        AND (s.host_input_byte = 0e0 OR t.dispatch = 'serial' OR t.has_host_link)
 )
 
 SELECT

@@ -59,6 +59,7 @@ SELECT
     module,
     kernel_class,
     anchor_operator_id,
+    operator_count,
     latency_s,
     energy_j,
     -- Energy times latency of the kernel alone. [J s]

@@ -52,7 +52,11 @@ SELECT
     s.m,
     s.n,
     s.k,
+    s.gemm_count,
+    s.taps,
+    s.image,
     s.result_columns,
+    s.element_byte,
     s.peak_ops_per_s,
     s.unit_ops_per_s,
     -- Rows of the tile; null where no tile is cut.

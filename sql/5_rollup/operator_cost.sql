@@ -31,11 +31,9 @@ kernel_members AS (
         m.backend,
         m.kernel_id,
         m.operator_id,
-        o.operator_class,
-        k.operator_count > 1 AS is_fused
+        o.operator_class
     FROM kernel_operator AS m
     INNER JOIN operator AS o ON o.model = m.model AND o.operator_id = m.operator_id
-    INNER JOIN kernel AS k ON k.model = m.model AND k.backend = m.backend AND k.kernel_id = m.kernel_id
     WHERE NOT o.is_view AND NOT m.is_folded
 ),
 
@@ -45,10 +43,10 @@ weighted_members AS (
         COALESCE(m.operator_id, k.anchor_operator_id) AS operator_id,
         COALESCE(f.threads, 0e0) AS threads,
         COALESCE(f.flops, 0e0) AS flops,
-        COALESCE(m.is_fused, FALSE) AS is_fused,
+        m.operator_id IS NOT NULL AND k.operator_count > 1 AS is_fused,
         a.base_modifier,
-        CASE WHEN m.is_fused THEN a.fused_modifier ELSE a.base_modifier END AS modifier,
-        COALESCE(f.flops, 0e0) * CASE WHEN m.is_fused THEN a.fused_modifier ELSE a.base_modifier END AS weight
+        CASE WHEN is_fused THEN a.fused_modifier ELSE a.base_modifier END AS modifier,
+        COALESCE(f.flops, 0e0) * modifier AS weight
     FROM kernel_edp AS k
     -- An inserted kernel has no members but its anchor.
     LEFT JOIN kernel_members AS m

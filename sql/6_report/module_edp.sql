@@ -6,7 +6,6 @@ WITH enclosing_modules AS (
     SELECT
         d.model,
         d.module_id AS descendant_id,
-        d.path AS descendant,
         a.module_id,
         a.path AS module,
         a.class_name,
@@ -43,11 +42,15 @@ innermost_sums AS (
 
 innermost_bytes AS (
     SELECT
-        w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, w.module,
-        SUM(w.weight_byte) AS weight_byte,
-        SUM(w.output_byte) AS output_byte
-    FROM operator_work AS w
-    GROUP BY w.model, w.backend, w.precision, w.batch, w.sequence, w.scenario_id, w.module
+        b.model,
+        b.scenario_id,
+        o.module_id,
+        SUM(CASE WHEN b.role = 'weight' AND b.direction = 'read' THEN b.moved_byte ELSE 0e0 END) AS weight_byte,
+        SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte
+    FROM border_byte AS b
+    INNER JOIN operator AS o ON o.model = b.model AND o.operator_id = b.operator_id
+    WHERE b.backend = 'eager'
+    GROUP BY b.model, b.scenario_id, o.module_id
 )
 
 SELECT
@@ -75,14 +78,13 @@ SELECT
     -- Sum of its operators. [J s]
     SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js,
     -- Weights, buffers and constants that its operators read. [byte]
-    SUM(b.weight_byte) AS weight_byte,
+    SUM(COALESCE(b.weight_byte, 0e0)) AS weight_byte,
     -- Results that its operators write, fused or not. [byte]
-    SUM(b.output_byte) AS output_byte
+    SUM(COALESCE(b.output_byte, 0e0)) AS output_byte
 FROM innermost_sums AS s
 INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
 LEFT JOIN innermost_bytes AS b
-    ON b.model = s.model AND b.backend = s.backend AND b.precision = s.precision AND b.batch = s.batch
-    AND b.sequence = s.sequence AND b.scenario_id = s.scenario_id AND b.module = e.descendant
+    ON b.model = s.model AND b.scenario_id = s.scenario_id AND b.module_id = s.module_id
 GROUP BY
     s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,
     s.memory_format, e.module_id, e.module, e.class_name, e.depth

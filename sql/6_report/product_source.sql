@@ -23,26 +23,21 @@ WITH sized_products AS (
         m.m,
         m.n,
         m.k,
-        s.gemm_count,
+        m.gemm_count,
         m.utilization_fraction,
         m.dram_byte,
         m.weight_byte,
         LEAST(m.dram_byte, (m.weight_byte + m.reread_weight_byte) * (1e0 - m.held_weight_fraction)) AS weight_dram_byte,
         -- Pixels that windows share are there once.
-        p.element_byte * s.gemm_count * m.m * m.k * CASE
-            WHEN s.taps > 1e0 THEN LEAST(1e0, s.image / NULLIF(s.gemm_count * m.m * m.k, 0e0))
+        m.element_byte * m.gemm_count * m.m * m.k * CASE
+            WHEN m.taps > 1e0 THEN LEAST(1e0, m.image / NULLIF(m.gemm_count * m.m * m.k, 0e0))
             ELSE 1e0
         END AS product_input_byte,
-        p.element_byte * s.gemm_count * m.k * m.n AS product_weight_byte,
-        p.element_byte * s.gemm_count * m.m * m.n AS product_output_byte
+        m.element_byte * m.gemm_count * m.k * m.n AS product_weight_byte,
+        m.element_byte * m.gemm_count * m.m * m.n AS product_output_byte
     FROM mapped_step AS m
-    INNER JOIN shape_step AS s
-        ON s.model = m.model AND s.backend = m.backend AND s.precision = m.precision AND s.batch = m.batch
-        AND s.sequence = m.sequence AND s.scenario_id = m.scenario_id AND s.shape_id = m.shape_id AND s.step_id = m.step_id
-        AND s.is_product
-    INNER JOIN part_rate AS p
-        ON p.hardware = m.hardware AND p.backend = m.backend AND p.compute_precision = s.compute_precision
     INNER JOIN part_strategy AS t ON t.hardware = m.hardware AND t.candidate = m.candidate
+    WHERE m.gemm_count IS NOT NULL
 ),
 
 summed_kernels AS (

@@ -8,23 +8,32 @@ from typing import Any
 import pytest
 
 SHAPE: dict[str, Any] = {
-    "kernel_count": 2, "view_count": 0, "host_kernel_s": 0.0, "host_view_s": 0.0, "call_s": 0.0, "dispatch": "graph",
+    "kernel_count": 2, "view_count": 0,
     "compute_s": 4.0, "memory_s": 0.0, "clocked_memory_s": 0.0, "overlap_fraction": 1.0, "exposed_s": 0.0,
     "kernel_gap_s": 0.0, "unlimited_s": 4.0, "dynamic_energy_j": 400.0, "clocked_energy_j": 400.0, "compute_energy_j": 400.0,
     "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "stream_energy_j": 0.0, "feed_s": 0.0,
-    "product_energy_j": 400.0, "vector_energy_j": 0.0,
-    "static_w": 20.0, "tdp_w": 200.0, "reference_fraction": 1.0, "default_clock_fraction": 1.0,
-    "voltage_slope": 0.5,
-    "clocking_w": 0.0, "standby_w": 0.0, "voltage_ceiling": 1.25, "voltage_floor": 0.7, "clock_floor": 0.03125, "fault": None,
+    "product_energy_j": 400.0, "vector_energy_j": 0.0, "fault": None,
+}  # fmt: skip
+PART: dict[str, Any] = {
+    "host_kernel_s": 0.0, "host_view_s": 0.0, "call_s": 0.0, "dispatch": "graph", "static_w": 20.0, "tdp_w": 200.0, "clocking_w": 0.0,
+    "standby_w": 0.0, "reference_fraction": 1.0, "default_clock_fraction": 1.0, "voltage_slope": 0.5, "voltage_ceiling": 1.25,
+    "voltage_floor": 0.7, "clock_floor": 0.03125,
 }  # fmt: skip
 RUN: dict[str, Any] = {"host_factor": 1.0, "power": "default", "power_w": None}
 
 
 def clocked(
-    evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any], run: Any = None, **shape: Any
+    evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any], run: Any = None, **numbers: Any
 ) -> Any:
-    """A shape, twice in its run, at the clock of the run."""
-    rows = evaluate("clock_step", shape_cost=[SHAPE | shape], run=[RUN | (run or {})], hardware_power=list(modes))
+    """A shape, twice in its run, at the clock of the run; numbers are of the shape or, where it has such a column, of the part."""
+    part = {name: numbers.pop(name) for name in PART.keys() & numbers.keys()}
+    rows = evaluate(
+        "clock_step",
+        shape_cost=[SHAPE | numbers],
+        part_support=[PART | part],
+        run=[RUN | (run or {})],
+        hardware_power=list(modes),
+    )
     if not rows:
         return None
     rows = evaluate("step_power", clock_step=rows)

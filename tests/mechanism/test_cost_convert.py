@@ -24,4 +24,4 @@ RATE = {"compute_precision": "fp8_e4m3", "is_native": False, "unit_count": 10.0,
 )
 def test_time(check: Callable[..., None], shape: dict[str, object], rate: dict[str, object], convert_s: float) -> None:
     """Lanes one by one."""
-    check("cost_convert", {"convert_s": convert_s}, cost_library=SHAPE | shape, part_rate=RATE | rate)
+    check("cost_convert", {"convert_s": convert_s}, cost_library=SHAPE | shape, arithmetic_rate=RATE | rate)

@@ -88,7 +88,7 @@ def test_bottleneck(check: Callable[..., None], changed: Record, bottleneck: str
 
 
 SHAPE = {
-    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0,
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "host_factor": 2.0, "run_call_s": 6.0,
     "launch_count": 2, "kernel_gap_s": 0.5, "bias_is_kernel": True,
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5,

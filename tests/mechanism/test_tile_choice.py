@@ -14,7 +14,7 @@ SHAPE = {
     "overlap_fraction": 1.0, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.01, "stream_level": "l1",
     "stream_j_per_byte": 0.001, "staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 0.0, "passing_s": 0.0, "vector_stream_byte": 0.0,
     "vector_stream_s": 0.0,
-    "untiled_energy_j": 1.0, "tdp_w": 120.0, "static_w": 20.0,
+    "untiled_energy_j": 1.0,
 }  # fmt: skip
 """100 W are left for the arithmetic; main memory takes a second."""
 TILE = {

@@ -11,7 +11,7 @@ SHAPE = {
     "vector_op_s": 0.0, "vector_naive_s": 0.5, "vector_energy_j": 3.0, "untiled_s": 4.0, "exposed_s": 1.0,
     "overlap_fraction": 0.75, "tile_memory_level": "scratchpad", "tile_j_per_byte": 0.25, "stream_level": "l1",
     "stream_j_per_byte": 0.0, "staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 64.0, "passing_s": 2.0,
-    "vector_stream_byte": 0.0, "vector_stream_s": 0.0, "untiled_energy_j": 2.0, "tdp_w": 11.0, "static_w": 1.0,
+    "vector_stream_byte": 0.0, "vector_stream_s": 0.0, "untiled_energy_j": 2.0,
 }  # fmt: skip
 TILE = {
     "matrix_ideal_s": 3.0, "direct_ideal_s": 0.0, "matrix_op_s": 0.1, "direct_op_s": 0.0, "matrix_naive_s": 2.0,

@@ -29,7 +29,7 @@ def test_whole_waves(check: Callable[..., None]) -> None:
         "stream_s": 0.0,
         "ideal_s": 8.0,  # 2 x 200 / 50
     }
-    check("vector_step", expected, shape_step=STEP, part_rate=RATE)
+    check("vector_step", expected, shape_step=STEP, arithmetic_rate=RATE)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_each_term(
     check: Callable[..., None], step: dict[str, object], rate: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("vector_step", expected, shape_step=STEP | step, part_rate=RATE | rate)
+    check("vector_step", expected, shape_step=STEP | step, arithmetic_rate=RATE | rate)
 
 
 SHARED = {"is_reducing": True, "threads": 512.0, "flops": 51_200.0}
@@ -79,7 +79,7 @@ def test_units_share_the_elements_of_a_result(check: Callable[..., None]) -> Non
         "stream_s": 512 * 101 / 12_288,
         "is_matrix": False,
     }
-    check("vector_step", expected, shape_step=STEP | SHARED, part_rate=DOMAIN_FLOW)
+    check("vector_step", expected, shape_step=STEP | SHARED, arithmetic_rate=DOMAIN_FLOW)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_domain_flow(
     check: Callable[..., None], step: dict[str, object], rate: dict[str, object], expected: dict[str, object]
 ) -> None:
     """What one number changes."""
-    check("vector_step", expected, shape_step=STEP | SHARED | step, part_rate=DOMAIN_FLOW | rate)
+    check("vector_step", expected, shape_step=STEP | SHARED | step, arithmetic_rate=DOMAIN_FLOW | rate)
 
 
 def test_attention_cut_by_queries_is_elsewhere(evaluate: Callable[..., list[object]]) -> None:
     """`tile_query_block` has its softmax; products are no business of this view."""
     attention = STEP | {"query_count": 10.0}
-    assert not evaluate("vector_step", shape_step=[attention], part_rate=[RATE | {"cuts_queries": True}])
-    assert evaluate("vector_step", shape_step=[attention], part_rate=[RATE])
-    assert evaluate("vector_step", shape_step=[STEP], part_rate=[RATE | {"cuts_queries": True}])
-    assert not evaluate("vector_step", shape_step=[STEP | {"is_product": True}], part_rate=[RATE])
+    assert not evaluate("vector_step", shape_step=[attention], arithmetic_rate=[RATE | {"cuts_queries": True}])
+    assert evaluate("vector_step", shape_step=[attention], arithmetic_rate=[RATE])
+    assert evaluate("vector_step", shape_step=[STEP], arithmetic_rate=[RATE | {"cuts_queries": True}])
+    assert not evaluate("vector_step", shape_step=[STEP | {"is_product": True}], arithmetic_rate=[RATE])

@@ -81,14 +81,13 @@ def operators() -> dict[str, list[Record]]:
     return {
         "kernel_edp": [
             kernel | {"kernel_id": i, "fused_kernel_id": 1 if i == 2 else i, "kernel_class": "cast" if i == 2 else "conv",
-                      "anchor_operator_id": 1}
+                      "anchor_operator_id": 1, "operator_count": 1 if i in (2, 5) else 2}
             for i in range(1, 6)
         ],
         "kernel_operator": [
             {"kernel_id": k, "operator_id": o, "is_folded": o == 4} for k, o in members
         ],
         "operator": [{"operator_id": o, "operator_class": name, "is_view": o == 3} for o, name in classes.items()],
-        "kernel": [{"kernel_id": k, "operator_count": 1 if k == 5 else 2} for k in (1, 3, 4, 5)],
         "run_kernel": [{"kernel_id": k, "shape_id": 10 * k} for k in range(1, 6)],
         "kernel_step": [
             {"kernel_id": k, "step_id": s, "operator_id": o}
@@ -253,6 +252,18 @@ def moved(*operators: int) -> Record:
     return {"weight_byte": sum(10.0**o for o in operators), "output_byte": sum(3 * 10.0**o for o in operators)}
 
 
+def borders(operator: int) -> list[Record]:
+    """The same as tensors that cross the operator's border, and others: its inputs, and what it moves in a fused kernel."""
+    weight, output = moved(operator).values()
+    border = {"operator_id": operator, "backend": "eager"}
+    return [
+        border | {"direction": "read", "role": "weight", "moved_byte": weight},
+        border | {"direction": "write", "role": "output", "moved_byte": output},
+        border | {"direction": "read", "role": "input", "moved_byte": 0.5},
+        border | {"direction": "write", "role": "output", "moved_byte": 0.25, "backend": "inductor"},
+    ]
+
+
 def within(*modules: str) -> list[int]:
     """Operators that lie in some modules."""
     ids = {m["module_id"] for m in MODULES if m["path"] in modules}
@@ -273,7 +284,7 @@ def test_module_edp(gives: Gives) -> None:
         module=MODULES,
         operator=[{"operator_id": o, "module_id": m} for o, m in PLACES.items()],
         operator_cost=pieces(),
-        operator_work=[{"operator_id": o, "module": MODULES[m]["path"], **moved(o)} for o, m in PLACES.items()],
+        border_byte=[row for o in PLACES for row in borders(o)],
     )
 
 

@@ -368,7 +368,6 @@ def test_mapped_step(gives: Gives) -> None:
         tile_step=[TILED, TILED | {"candidate": 3}],
         vector_step=[{"shape_id": 4, "step_id": 1, "candidate": None, "flops": 7.0, "peak_ops_per_s": 100.0, "ideal_s": 0.01}],
         shape_step=[{"shape_id": 4, "step_id": 0, "n": 16.0, "macs": 30.0}, {"shape_id": 4, "step_id": 1, "macs": 0.0}],
-        part_rate=[{"block_threads": 256.0}],
     )  # fmt: skip
 
 
@@ -393,7 +392,6 @@ def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
         kernel_time=[PLACED | {"matrix_ideal_s": 3.0}],
         tile_step=[TILED | {"ideal_s": 0.0}],
         shape_step=[{"shape_id": 4, "step_id": 0, "is_product": True}],
-        part_rate=[{"block_threads": 256.0}],
     )
 
 

@@ -162,7 +162,7 @@ def test_rounding_is_no_fault(gives: Gives) -> None:
 
 
 SHAPE: Record = {
-    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 3.0, "host_factor": 2.0, "run_call_s": 6.0,
+    "dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "host_factor": 2.0, "run_call_s": 6.0,
     "launch_count": 2, "kernel_gap_s": 0.5, "bias_is_kernel": True,
     "kernel_count": 2, "view_count": 1, "device_s": 4.0, "busy_s": 3.5, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
     "macs": 5.0, "flops": 10.0, "moved_byte": 7.0, "dram_byte": 6.0, "naive_s": 0.25, "roofline_s": 0.5, "compute_energy_j": 60.0,
@@ -526,21 +526,25 @@ def test_no_fusion_across_conditions(evaluate: Evaluate, changed: Record) -> Non
     assert evaluate("kernel_fusion", **sided(**changed)) == []
 
 
-POWER: Record = {
-    "kernel_count": 2, "view_count": 0, "host_kernel_s": 0.0, "host_view_s": 0.0, "call_s": 0.0, "dispatch": "graph",
+UNCLOCKED: Record = {
+    "kernel_count": 2, "view_count": 0,
     "compute_s": 4.0, "memory_s": 0.0, "clocked_memory_s": 0.0, "overlap_fraction": 1.0, "exposed_s": 0.0,
     "kernel_gap_s": 0.0, "unlimited_s": 4.0, "dynamic_energy_j": 400.0, "clocked_energy_j": 400.0, "compute_energy_j": 400.0,
     "memory_energy_j": 0.0, "cache_energy_j": 0.0, "reload_energy_j": 0.0, "stream_energy_j": 0.0, "feed_s": 0.0,
-    "product_energy_j": 400.0, "vector_energy_j": 0.0, "static_w": 20.0, "tdp_w": 39.375, "reference_fraction": 1.0,
-    "default_clock_fraction": 1.0, "voltage_slope": 0.5, "voltage_floor": 0.7, "voltage_ceiling": 1.25, "clock_floor": 0.03125,
-    "clocking_w": 0.0, "standby_w": 0.0,
+    "product_energy_j": 400.0, "vector_energy_j": 0.0,
 }  # fmt: skip
+PART: Record = {
+    "host_kernel_s": 0.0, "host_view_s": 0.0, "dispatch": "graph", "static_w": 20.0, "tdp_w": 39.375, "reference_fraction": 1.0,
+    "voltage_slope": 0.5, "voltage_floor": 0.7, "voltage_ceiling": 1.25, "clock_floor": 0.03125, "clocking_w": 0.0, "standby_w": 0.0,
+}  # fmt: skip
+TARGET: Record = PART | {"call_s": 0.0, "default_clock_fraction": 1.0}
+POWER = UNCLOCKED | PART
 
 
 def test_clock_step(gives: Gives) -> None:
     """Steps of the fifth root of 1 / 32, a half; a mode at half the clock, watts at the full one; a mode that a part has not
     leaves it out. Two kernels and three views take 2 * (2 + 1.5) s of a host of half the speed, the call 2 * 0.25."""
-    shape = POWER | {"dispatch": "serial", "host_kernel_s": 1.0, "host_view_s": 0.5, "view_count": 3, "call_s": 0.25}
+    target = {"dispatch": "serial", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 0.25, "default_clock_fraction": 0.8}
     runs = {1: ("default", None), 2: ("low", None), 3: ("30w", 30.0), 4: ("quiet", None)}
     clocks = {1: (39.375, 1.0), 2: (15.0, 0.5), 3: (30.0, 1.0)}
     gives(
@@ -551,7 +555,8 @@ def test_clock_step(gives: Gives) -> None:
             for i, (limit, clock) in clocks.items()
         ],
         by=["scenario_id"],
-        shape_cost=[shape | {"scenario_id": i, "default_clock_fraction": 0.8} for i in runs],
+        shape_cost=[UNCLOCKED | {"scenario_id": i, "view_count": 3} for i in runs],
+        part_support=[TARGET | target],
         run=[{"scenario_id": i, "power": name, "power_w": limit, "host_factor": 2.0} for i, (name, limit) in runs.items()],
         hardware_power=[
             {"mode": "low", "tdp_w": 15.0, "clock_fraction": 0.4}, {"mode": "high", "tdp_w": 90.0, "clock_fraction": 0.8},
@@ -560,7 +565,8 @@ def test_clock_step(gives: Gives) -> None:
 
 
 def test_a_graph_issues_nothing(gives: Gives) -> None:
-    gives("clock_step", [{"issue_s": 0.0}], shape_cost=[POWER | {"host_kernel_s": 1.0}], run=[{"host_factor": 2.0}])
+    part = TARGET | {"host_kernel_s": 1.0}
+    gives("clock_step", [{"issue_s": 0.0}], shape_cost=[UNCLOCKED], part_support=[part], run=[{"host_factor": 2.0}])
 
 
 STEPS: Record = (

@@ -52,8 +52,7 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
     """A kernel of two products of 8 x 4 x 36, one with windows over 144 elements of its 288, reads half of 240 bytes of weights twice and
     160 of the rest from main memory: 240 of 2 x 144 in place of weights, 160 of 288 + 32 and 144 + 32. One without weights moves 100
     of 288 + 144 + 32."""
-    step = {"is_product": True, "step": "gemm", "m": 8.0, "n": 4.0, "k": 36.0, "gemm_count": 1.0, "step_id": 0, "operator_id": 1}
-    placed = {"candidate": 5, "tile_m": 8.0, "tile_n": 4.0, "tile_k": 4.0, "m": 8.0, "n": 4.0, "k": 36.0, "step_id": 0, "dram_byte": 400.0}
+    placed = {"gemm_count": 1.0, "element_byte": 1.0, "candidate": 5, "tile_m": 8.0, "tile_n": 4.0, "tile_k": 4.0, "m": 8.0, "n": 4.0, "k": 36.0, "step_id": 0, "dram_byte": 400.0}
     held = {"weight_byte": 240.0, "reread_weight_byte": 240.0, "held_weight_fraction": 0.5}
     shares = {"weight_dram_fraction": 240 / 288, "activation_dram_fraction": 160 / (288 + 32 + 144 + 32)}
     none = 100 / (288 + 144 + 32)
@@ -68,18 +67,12 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
         ],
         by=["kernel_id", "step_id"],
         mapped_step=[
-            placed | held | {"kernel_id": 1, "shape_id": 1},
-            placed | held | {"kernel_id": 1, "shape_id": 1, "step_id": 1},
-            placed | {"kernel_id": 2, "shape_id": 2, "weight_byte": 0.0, "reread_weight_byte": 0.0, "held_weight_fraction": 0.5, "dram_byte": 100.0},
-            placed | held | {"kernel_id": 3, "shape_id": 2, "dram_byte": 0.0},
+            placed | held | {"kernel_id": 1, "taps": 1.0, "image": 999.0},
+            placed | held | {"kernel_id": 1, "step_id": 1, "taps": 9.0, "image": 144.0},
+            placed | held | {"kernel_id": 1, "step_id": 2, "gemm_count": None},
+            placed | {"kernel_id": 2, "weight_byte": 0.0, "reread_weight_byte": 0.0, "held_weight_fraction": 0.5, "dram_byte": 100.0},
+            placed | held | {"kernel_id": 3, "dram_byte": 0.0},
         ],
-        shape_step=[
-            step | {"shape_id": 1, "taps": 1.0, "image": 999.0},
-            step | {"shape_id": 1, "step_id": 1, "operator_id": 2, "taps": 9.0, "image": 144.0},
-            step | {"shape_id": 2},
-            step | {"shape_id": 1, "step_id": 2, "is_product": False},
-        ],
-        part_rate=[{"element_byte": 1.0}],
         part_strategy=[{"candidate": 5, "dataflow": "wavefront", "split_k": 2}],
     )  # fmt: skip
 
@@ -92,10 +85,8 @@ def test_product_source(gives: Gives) -> None:
         [{"kernel_id": 1, "weight_dram_fraction": 0.75, "activation_dram_fraction": 284 / 640}],
         within=["kernel_id"],
         mapped_step=[
-            {**sizes, "kernel_id": 1, "shape_id": 1, "dram_byte": 500.0, "weight_byte": 288.0, "reread_weight_byte": 0.0,
-             "held_weight_fraction": 0.25, "candidate": 1},
+            {**sizes, "kernel_id": 1, "dram_byte": 500.0, "weight_byte": 288.0, "reread_weight_byte": 0.0,
+             "held_weight_fraction": 0.25, "candidate": 1, "gemm_count": 1.0, "element_byte": 2.0},
         ],
-        shape_step=[{**sizes, "shape_id": 1, "operator_id": 1, "step": "gemm", "is_product": True, "gemm_count": 1.0}],
-        part_rate=[{"element_byte": 2.0}],
         part_strategy=[{"candidate": 1, "dataflow": "weight_stationary", "split_k": 1.0}],
     )  # fmt: skip
