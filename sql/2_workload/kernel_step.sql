@@ -1,6 +1,6 @@
 -- Steps of every compiled kernel by their number in its shape (`shape_step`): which operator each one is.
 -- Grain: model, backend, kernel_id, step_id
-CREATE TABLE kernel_step AS
+CREATE VIEW kernel_step AS
 SELECT
     k.model,
     k.backend,

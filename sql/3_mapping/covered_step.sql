@@ -10,18 +10,8 @@ WITH tiled_steps AS (
 sized_steps AS (
     SELECT
         t.*,
-        s.macs,
-        s.threads,
-        COALESCE(s.n, 1e0) AS result_columns,
+        COALESCE(t.n, 1e0) AS result_columns,
         LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction,
-        s.m,
-        s.n,
-        s.k,
-        s.query_count,
-        s.query_heads,
-        s.gemm_count,
-        s.taps,
-        s.image,
         -- A depthwise convolution in a column of an array is neither tiled nor spread in blocks.
         CASE WHEN NOT t.is_product AND t.is_matrix THEN 'column' ELSE COALESCE(g.dataflow, 'direct') END AS dataflow,
         COALESCE(t.block_threads, g.block_threads) AS lane_threads,
@@ -38,38 +28,20 @@ sized_steps AS (
             ELSE COALESCE(g.sustained_fraction, 1e0)
         END AS fed_fraction
     FROM tiled_steps AS t
-    INNER JOIN shape_step AS s
-        ON s.model = t.model AND s.backend = t.backend AND s.precision = t.precision AND s.batch = t.batch
-        AND s.sequence = t.sequence AND s.scenario_id = t.scenario_id AND s.shape_id = t.shape_id AND s.step_id = t.step_id
     LEFT JOIN arithmetic_tile AS g
-        ON g.hardware = t.hardware AND g.arithmetic = t.arithmetic AND g.compute_precision = s.compute_precision
+        ON g.hardware = t.hardware AND g.arithmetic = t.arithmetic AND g.compute_precision = t.compute_precision
         AND g.candidate = t.candidate
 )
 
 SELECT
     * EXCLUDE (
-        is_product, product_count, candidate, dataflow, arithmetic, lane_threads, block_threads, array_rows, array_columns, listed_m, split_k, step_k,
-        quantization, fed_fraction, macs, threads, result_columns, utilization_fraction, m, n, k, query_count, query_heads, gemm_count, taps, image
+        dataflow, arithmetic, lane_threads, block_threads, array_rows, array_columns, listed_m, split_k, step_k, quantization,
+        fed_fraction, result_columns, utilization_fraction
     ),
-    is_product,
-    product_count,
-    candidate,
-    macs,
-    threads,
     -- Columns of a product's results: channels, or keys of scores; 1 for other steps.
     result_columns,
     -- Share of the peak that shape and wave quantization leave.
     utilization_fraction,
-    -- Rows of a product; null for other steps.
-    m,
-    -- Columns of a product; null for other steps.
-    n,
-    -- Depth of a product; null for other steps.
-    k,
-    -- Products of that size; null for other steps.
-    gemm_count,
-    taps,
-    image,
     -- How its operands move (`part_tile`), or `column` of a depthwise convolution in one column of an array.
     dataflow,
     -- Threads of a block.

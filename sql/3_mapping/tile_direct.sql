@@ -30,6 +30,7 @@ WITH counted_blocks AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         g.element_byte,
         g.stages,
         g.tile_memory_byte_per_s,

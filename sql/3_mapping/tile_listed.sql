@@ -31,6 +31,7 @@ WITH counted_tiles AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         s.is_continued,
         -- Chunks of prompts, and rounds of a recurrence whose weights no unit holds, follow one another and share no wave.
         s.chunk_count * CASE WHEN s.n * s.k * g.element_byte > g.tile_memory_byte THEN GREATEST(s.rounds, 1e0) ELSE 1e0 END AS turns,

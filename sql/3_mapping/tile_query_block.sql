@@ -31,8 +31,7 @@ WITH counted_blocks AS (
         s.n,
         s.k,
         s.gemm_count,
-        s.query_count,
-        s.query_heads,
+        s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         g.element_byte,
         g.stages,
         g.tile_memory_byte_per_s,
@@ -70,7 +69,7 @@ shared_blocks AS (
 
 SELECT
     * EXCLUDE (
-        query_count, query_heads, tile_memory_byte_per_s, lanes, fill_k, sustained_fraction, query_block, tile_m, tile_n,
+        tile_memory_byte_per_s, lanes, fill_k, sustained_fraction, query_block, tile_m, tile_n,
         tile_k, product_blocks, tile_count, waves, block_rows
     ),
     -- Rows of the tile; null where no tile is cut.

@@ -29,6 +29,7 @@ WITH sized_blocks AS (
         s.n,
         s.k,
         s.gemm_count,
+        s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         s.rounds,
         g.element_byte,
         g.stages,

@@ -33,8 +33,7 @@ WITH sized_tiles AS (
         s.n,
         s.k,
         s.gemm_count,
-        s.taps,
-        s.image,
+        s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         g.element_byte,
         g.stages,
         g.is_staged,
@@ -92,7 +91,7 @@ waved_tiles AS (
 
 SELECT
     * EXCLUDE (
-        taps, image, is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
+        is_staged, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, cycle_hz, matrix_array_rows, matrix_array_columns,
         held_rows, divisor, wave_quantization_fraction, holds_input, stream_size, column_size, listed_stream, listed_columns, tile_k,
         asked_stream, streamed, held_columns, depth_folds, column_folds, column_count, tile_count, met_byte, waves, streaming_cycles, fill_cycles
     ),

@@ -27,7 +27,7 @@ tiled_steps AS (
 
 SELECT
     * EXCLUDE (
-        m, n, k, gemm_count, stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
+        stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
         stream_byte_per_s, reload_byte, stream_byte, halo_fraction
     ),
     -- Units that get work.

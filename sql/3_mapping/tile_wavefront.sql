@@ -49,7 +49,7 @@ timed_tiles AS (
 
 SELECT
     * EXCLUDE (
-        taps, image, is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
+        is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
         stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
         block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
         step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,

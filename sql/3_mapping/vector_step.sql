@@ -95,18 +95,7 @@ timed_steps AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
-    shape_id,
-    hardware,
-    arithmetic,
-    step_id,
-    is_product,
-    product_count,
+    model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, arithmetic, step_id, is_product, product_count,
     -- Null: no candidates.
     CAST(NULL AS BIGINT) AS candidate,
     -- True on matrix units, false on vector units.
@@ -123,6 +112,11 @@ SELECT
     -- Energy of an operation; null when unknown. [J]
     CASE WHEN column_s < spread_s THEN matrix_op_j ELSE vector_op_j END AS op_j,
     flops,
+    m,
+    n,
+    k,
+    gemm_count,
+    macs, threads, taps, image, query_count, query_heads, compute_precision,
     element_byte,
     -- Rows of the tile; null: no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,

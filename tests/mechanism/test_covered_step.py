@@ -47,10 +47,8 @@ def test_each_dataflow(check: Callable[..., None], dataflow: str, expected: dict
     check(
         "covered_step",
         shared | expected,
-        tile_step=STEP | PASSES.get(dataflow, {}),
-        shape_step=PRODUCT,
+        tile_step=STEP | PRODUCT | PASSES.get(dataflow, {}),
         arithmetic_tile=TILE | {"dataflow": dataflow},
-        arithmetic_rate={},
         vector_step=[],
     )
 
@@ -68,10 +66,8 @@ def test_places_of_units(
     check: Callable[..., None], step: dict[str, float], tile: dict[str, float], busy: float
 ) -> None:
     given = {
-        "tile_step": STEP | step,
-        "shape_step": PRODUCT,
+        "tile_step": STEP | PRODUCT | step,
         "arithmetic_tile": TILE | {"dataflow": "square"} | tile,
-        "arithmetic_rate": {},
         "vector_step": [],
     }
     check("covered_step", {"busy_fraction": busy}, **given)
@@ -99,5 +95,5 @@ def test_rows_that_an_array_loads(
 ) -> None:
     """Where they are more than stream past them, and cost more than a last part that is partly empty."""
     offered = TILE | {"dataflow": dataflow, "matrix_array_rows": 64.0}
-    given = {"tile_step": STEP | tile, "shape_step": PRODUCT | product, "arithmetic_tile": offered, "arithmetic_rate": {}, "vector_step": []}
+    given = {"tile_step": STEP | PRODUCT | product | tile, "arithmetic_tile": offered, "vector_step": []}
     check("covered_step", {"loaded_rows": loaded}, **given)

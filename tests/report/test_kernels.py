@@ -345,7 +345,7 @@ PLACED = {
 }  # fmt: skip
 TILED = {
     "shape_id": 4, "candidate": 2, "step_id": 0, "is_matrix": True, "flops": 60.0, "peak_ops_per_s": 100.0, "ideal_s": 1.0,
-    "units_allocated": 6.0, "reload_byte": 3.0, "tile_byte": 2.0,
+    "units_allocated": 6.0, "reload_byte": 3.0, "tile_byte": 2.0, "n": 16.0, "macs": 30.0,
 }  # fmt: skip
 
 
@@ -366,8 +366,9 @@ def test_mapped_step(gives: Gives) -> None:
         free={"kernel_time": ["shape_id"]},
         kernel_time=[PLACED],
         tile_step=[TILED, TILED | {"candidate": 3}],
-        vector_step=[{"shape_id": 4, "step_id": 1, "candidate": None, "flops": 7.0, "peak_ops_per_s": 100.0, "ideal_s": 0.01}],
-        shape_step=[{"shape_id": 4, "step_id": 0, "n": 16.0, "macs": 30.0}, {"shape_id": 4, "step_id": 1, "macs": 0.0}],
+        vector_step=[
+            {"shape_id": 4, "step_id": 1, "candidate": None, "macs": 0.0, "flops": 7.0, "peak_ops_per_s": 100.0, "ideal_s": 0.01},
+        ],
     )  # fmt: skip
 
 
@@ -391,7 +392,6 @@ def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
         free={"kernel_time": ["shape_id"]},
         kernel_time=[PLACED | {"matrix_ideal_s": 3.0}],
         tile_step=[TILED | {"ideal_s": 0.0}],
-        shape_step=[{"shape_id": 4, "step_id": 0, "is_product": True}],
     )
 
 

@@ -52,7 +52,8 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
     """A kernel of two products of 8 x 4 x 36, one with windows over 144 elements of its 288, reads half of 240 bytes of weights twice and
     160 of the rest from main memory: 240 of 2 x 144 in place of weights, 160 of 288 + 32 and 144 + 32. One without weights moves 100
     of 288 + 144 + 32."""
-    placed = {"gemm_count": 1.0, "element_byte": 1.0, "candidate": 5, "tile_m": 8.0, "tile_n": 4.0, "tile_k": 4.0, "m": 8.0, "n": 4.0, "k": 36.0, "step_id": 0, "dram_byte": 400.0}
+    size = {"gemm_count": 1.0, "element_byte": 1.0}
+    placed = size | {"candidate": 5, "tile_m": 8.0, "tile_n": 4.0, "tile_k": 4.0, "m": 8.0, "n": 4.0, "k": 36.0, "step_id": 0, "dram_byte": 400.0}
     held = {"weight_byte": 240.0, "reread_weight_byte": 240.0, "held_weight_fraction": 0.5}
     shares = {"weight_dram_fraction": 240 / 288, "activation_dram_fraction": 160 / (288 + 32 + 144 + 32)}
     none = 100 / (288 + 144 + 32)
