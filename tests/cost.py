@@ -19,6 +19,9 @@ import pytest
 MOST_U = 20.0
 """A test that takes more names the reason in its marker: `slow("…")`, or `costly("…")` in the default stage."""
 
+DEFAULT_STAGE = "not slow and not anew and not broad"
+"""Markers of the stage that README's command runs."""
+
 LAST_BROAD = Path(__file__).parent / "last_broad.txt"
 """When the broad stage was run last, and how it ended: `.ci/run` prints it."""
 
@@ -62,6 +65,19 @@ class Cost:
             self.called[report.nodeid] += spent
             if getattr(report, "has_reason", False):
                 self.has_reason.add(report.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail where the default stage of `.ci/run` takes more than its line of `budget.csv`."""
+        config = session.config
+        is_whole = config.option.markexpr == DEFAULT_STAGE and config.args == config.getini("testpaths")
+        if not os.environ.get("CI") or not is_whole or hasattr(config, "workerinput"):
+            return
+        from benchmarks import budget
+
+        spent = sum(sums["cpu_s"] for sums in self.folders.values()) / statistics.median(_unit_s() for _ in range(3))
+        if spent > budget.limit("default_tests"):
+            print(f"\n{spent:.0f} U of tests, {budget.limit('default_tests'):.0f} allowed by budget.csv")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print a line a folder, and the tests that take more than they may without a reason."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from benchmarks import budget
 
 from charz.sql import layers, views
 from whole.plans import planned
 
-MOST = 60
+MOST = budget.limit("scans")
 TARGET = {"model": "'small'", "hardware": "'h100_sxm5_80'", "batch": "1"}
 REPORTS = sorted(view.name for view in views.load() if view.layer == layers.REPORT)
 
