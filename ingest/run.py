@@ -66,10 +66,12 @@ def run(
     force: bool = False,
     report: Report = lambda _: None,
     trace: Trace | None = None,
+    read: Change | None = None,
 ) -> list[Outcome]:
     """Ingest all models and report each as it is done. Nothing is written for one that fails; what the database keeps
-    of the runs of those written is brought up to date by `add_runs`. `trace` traces elsewhere than in `jobs` processes."""
-    with change() as connection:
+    of the runs of those written is brought up to date by `add_runs`. `trace` traces elsewhere than in `jobs` processes, `read` gives
+    a connection that reads the file at less cost than `change`."""
+    with (read or change)() as connection:
         rules = from_connection(connection)
         done = {} if force else _done(connection, rules)
     outcomes: list[Outcome] = []

@@ -50,8 +50,8 @@ MODEL_TABLES: tuple[type[Row], ...] = (
 
 
 class AddRuns(Protocol):
-    """Evaluates the runs of models just written, in the caller's transaction: `add_models` or, without answers at hand,
-    `add_runs` of `charz.sql.maintain`."""
+    """Evaluates the runs of models just written, in the caller's transaction: `add_runs` of `charz.sql.maintain`, or `add_models`,
+    which fills their answers too."""
 
     def __call__(self, connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
         """Evaluate the runs of these models."""

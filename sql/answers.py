@@ -204,8 +204,9 @@ SCOPE_U = 2.0
 """What one scope takes besides: planning."""
 
 
-def missing(connection: duckdb.DuckDBPyConnection) -> Missing:
-    """Every stored run on every part that has no answer at hand."""
+def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None = None) -> Missing:
+    """Every stored run, of some models, on every part that has no answer at hand. Models without any share a scope."""
+    wanted = "TRUE" if models is None else f"r.model IN {listed(models)}"
     query = f"""
         SELECT r.model, t.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
         FROM run AS r
@@ -213,21 +214,27 @@ def missing(connection: duckdb.DuckDBPyConnection) -> Missing:
         JOIN (SELECT model, backend, COUNT(*) AS kernels FROM kernel GROUP BY model, backend) AS k USING (model, backend)
         ANTI JOIN {table(connection)} AS s
             ON s.model = r.model AND s.hardware = t.hardware AND s.scenario_id = r.scenario_id
+        WHERE {wanted}
         GROUP BY r.model, t.hardware
         ORDER BY r.model, t.hardware
     """
     rows = connection.execute(query).fetchall()
     parts: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    answered = {model for (model,) in connection.execute(f"SELECT DISTINCT model FROM {table(connection)}").fetchall()}
+    new = list(dict.fromkeys(row[0] for row in rows if row[0] not in answered))
     for model, part, scenarios, _, _ in rows:
-        parts.setdefault((model, tuple(scenarios)), []).append(part)
-    models: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
+        if model in answered:
+            parts.setdefault((model, tuple(scenarios)), []).append(part)
+    lacking: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
     for (model, scenarios), named in parts.items():
-        models.setdefault((scenarios, tuple(named)), []).append(model)
+        lacking.setdefault((scenarios, tuple(named)), []).append(model)
     stored = {row["scenario_id"]: row for row in scenario_rows(connection)} if rows else {}
     scopes = [
         Scope(models=of, hardware=named, scenarios=[stored[number] for number in numbers], stored=numbers)
-        for (numbers, named), of in models.items()
+        for (numbers, named), of in lacking.items()
     ]
+    if new:
+        scopes.append(Scope(models=new, scenarios=list(stored.values()), stored=list(stored)))
     return Missing(scopes, sum(row[3] for row in rows), sum(row[4] for row in rows))
 
 

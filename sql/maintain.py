@@ -51,8 +51,8 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 def add_models(connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
     """Evaluate the runs of models just written, and their answers at hand; in the caller's transaction."""
-    answers.forget(connection, of_runs(models, None))
-    _evaluate_runs(connection, models, None, with_answers=True)
+    add_runs(connection, models=models)
+    answers.fill(connection, answers.missing(connection, models))
 
 
 def add_runs(
@@ -71,19 +71,15 @@ def _evaluate_runs(
     connection: duckdb.DuckDBPyConnection,
     models: Sequence[str] | None,
     scenarios: Sequence[int] | None,
-    with_answers: bool = False,
 ) -> None:
     tables = [table.name for table in catalog(connection).tables(WORKLOAD)]
-    wanted = [*tables, *(answers.relations(connection) if with_answers else ())]
     with triggers.writing(connection):
         for name in tables:
             connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios)}")
-        for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), wanted):
+        for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), tables):
             for name in tables if portion.is_first else ():
                 rows = f"SELECT * FROM temp.{ddl.quote(name)}"
                 connection.execute(f"INSERT INTO {stored(connection, name)} BY NAME {rows}")
-            if with_answers:
-                answers.insert(connection, answers.table(connection))
 
 
 def runs_anew(

@@ -46,3 +46,23 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
         pytest.raises(KeyboardInterrupt),
     ):
         db.ingest(["synthetic:mlp,in=8,hidden=8,out=8", "synthetic:pooling"], no_answers=True)
+
+
+def test_an_interrupt_while_answers_are_filled_keeps_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charz.sql import answers
+
+    def interrupted(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    with charz.open(tmp_path / "some.duckdb") as db:
+        with (
+            monkeypatch.context() as patched,
+            pytest.warns(CharzWarning, match="interrupted: the models are kept; `charz refresh` fills their answers"),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            patched.setattr(answers, "fill", interrupted)
+            db.ingest("synthetic:mlp,in=8,hidden=8,out=8")
+        left = answers.missing(db.connection()).count
+        assert left > 0
+        assert db.refresh().to_dicts() == [{"table": "answer.stored", "rows": left}]
+        assert answers.missing(db.connection()).count == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections import Counter
@@ -20,11 +21,11 @@ from ..axes import names
 from ..parameters import Names, Text
 
 if TYPE_CHECKING:
+    import duckdb
     from torch import nn
 
     from charz.ingest.run import Outcome, Trace
     from charz.ingest.sources.spec import Spec
-    from charz.ingest.write import AddRuns
 
 CLOSING_MODELS = 3
 """Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
@@ -98,10 +99,9 @@ class Ingest(Sql):
         from charz.ingest.sources.listing import names_of
         from charz.sql import maintain
 
-        evaluate = maintain.add_runs if no_answers else maintain.add_models
-        changing = functools.partial(self.changing, fills=not no_answers, is_engine_done=True)
+        changing = functools.partial(self.changing, fills=False, is_engine_done=True)
         if hasattr(models, "forward"):
-            return self._closing([self._live(models, inputs, name, train, force, evaluate)])
+            return self._closing([self._live(models, inputs, name, train, force)], no_answers)
         wanted = _listed(models)
         if list_ and Path(list_).is_file():
             wanted += _in_file(Path(list_))
@@ -129,7 +129,8 @@ class Ingest(Sql):
                     self.messages.remark(f"{outcome.model}: {outcome.message}")
 
             try:
-                outcomes = run(specs, changing, evaluate, jobs, force, report, self._elsewhere(jobs))
+                trace = self._elsewhere(jobs)
+                outcomes = run(specs, changing, maintain.add_runs, jobs, force, report, trace, self._reading)
             except BaseException as error:
                 if not is_interrupt(error):
                     raise
@@ -139,9 +140,30 @@ class Ingest(Sql):
                 )
                 raise
         if self.access.engine:  # its rows are of before
+            self._fill_answers(outcomes, no_answers)
             found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
             return Rows(("model", "state", "message"), found, is_failure=finished["failed"] > 0)
-        return self._closing(outcomes)
+        return self._closing(outcomes, no_answers)
+
+    def _reading(self) -> contextlib.AbstractContextManager[duckdb.DuckDBPyConnection]:
+        return contextlib.nullcontext(self.connection(create=True))
+
+    def _fill_answers(self, outcomes: Sequence[Outcome], no_answers: bool) -> None:
+        """Fill the answers of models that are in the file already, so that an interrupt loses none of these."""
+        from charz.sql import answers
+
+        models = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
+        if no_answers or not models:
+            return
+        try:
+            with self.changing(create=False, fills=False, is_engine_done=True) as connection:
+                lacking = answers.missing(connection, models)
+                with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
+                    answers.fill(connection, lacking, done)
+        except BaseException as error:
+            if is_interrupt(error):
+                self.messages.warn("interrupted: the models are kept; `charz refresh` fills their answers")
+            raise
 
     def _elsewhere(self, tasks: int) -> Trace | None:
         """What traces on the workers of the session's engine; None where it has none."""
@@ -155,7 +177,7 @@ class Ingest(Sql):
         return lambda specs, rules: elsewhere.results(spark, specs, rules, tasks)
 
     def _live(
-        self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool, evaluate: AddRuns
+        self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool
     ) -> Outcome:
         """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
         from charz.ingest.compile.rules import from_connection
@@ -164,6 +186,7 @@ class Ingest(Sql):
         from charz.ingest.sources import live
         from charz.ingest.sources.spec import Spec
         from charz.ingest.write import write
+        from charz.sql import maintain
 
         rules = from_connection(self.connection(create=True))
         request = live.request(module, inputs, name, train)
@@ -174,14 +197,15 @@ class Ingest(Sql):
             next = "give yours another with name=, or force=True puts it in that one's place"
             raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
         with self.changing(fills=False) as connection:
-            write(connection, [made], evaluate)
+            write(connection, [made], maintain.add_runs)
         if said := remark(request, made, is_guess=inputs is None):
             self.messages.remark(f"{request.name}: {said}")
         return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
-    def _closing(self, outcomes: Sequence[Outcome]) -> Rows:
+    def _closing(self, outcomes: Sequence[Outcome], no_answers: bool) -> Rows:
         """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the
         first that trains, every precision that the database has such a scenario of."""
+        self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
         self.messages.remark("models: " + ", ".join(f"{counts[state]} {state}" for state in states if counts[state]))
