@@ -66,11 +66,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A run of everything leaves these to the full stage; whoever names a folder or a test means it."""
     if config.args != config.getini("testpaths"):
         return
+    from stages import listed
+
+    dear = listed()
     for item in items:
         place = item.path.relative_to(Path(__file__).parent)
         reason = IN_FULL.get(place.parts[0]) or IN_FULL.get(place.as_posix())
-        if reason and not item.get_closest_marker("default"):
+        if item.get_closest_marker("default"):
+            continue
+        if reason:
             item.add_marker(pytest.mark.slow)
+        function, _, case = item.nodeid.partition("[")
+        if function in dear and dear[function] != (case and f"[{case}"):
+            item.add_marker(pytest.mark.broad)
 
 
 OF_THE_MACHINE = (

@@ -56,7 +56,7 @@ class Cost:
         """Add up, in the process that prints."""
         folder = self.folders[str(Path(report.nodeid.partition("::")[0]).parent)]
         spent = getattr(report, "cpu_s", 0.0)
-        if path := os.environ.get(EVERY):
+        if (path := os.environ.get(EVERY)) and not os.environ.get("PYTEST_XDIST_WORKER"):
             with Path(path).open("a") as lines:
                 lines.write(f"{spent:.3f}\t{report.when}\t{report.nodeid}\n")
         folder["cpu_s"] += spent
@@ -90,7 +90,7 @@ class Cost:
         total = sum((sums for _, sums in rows), Counter[str]())
         write(f"{total['cpu_s'] / unit:8.0f} U {total['tests']:6} tests  in all")
         config = terminalreporter.config
-        is_ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        is_ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not config.option.collectonly
         if is_ended and config.option.markexpr == "broad" and config.args == config.getini("testpaths"):
             counts = {kind: len(terminalreporter.getreports(kind)) for kind in ("passed", "failed", "error", "skipped")}
             LAST_BROAD.write_text(
