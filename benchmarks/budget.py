@@ -106,7 +106,7 @@ class Weighing:
         return self._command("--db", self.three, "recommend", MODEL)
 
     def report(self) -> float:
-        return self._command("--db", self.three, "report", MODEL)
+        return self._command("--db", self.three, "report", MODEL, "--on", "h100_sxm5_80")
 
     def sql(self) -> float:
         return self._command("--db", self.three, "sql", "SELECT 1")
