@@ -1,11 +1,11 @@
-"""What charz may weigh: each figure of `budget.csv`, measured again and held against its limit.
+"""Measures each figure of `budget.csv` and compares it with its limit.
 
     python -m benchmarks.budget            # fails where a figure is above its limit
     python -m benchmarks.budget --write    # writes what was measured; who raises a line says why in its last column
 
 A limit is the figure times its factor: 1.02 for sizes and lines, 1.25 for U, since machines are noisy. A figure above its limit is
-measured three times, and the least counts. `default_tests` is what the last run of the default stage wrote (`tests/cost.py`), and
-`scans` is held by `tests/whole/test_planned_scans.py`.
+measured three times, and the least counts. `tests/cost.py` compares `default_tests`, `tests/whole/test_planned_scans.py` compares
+`scans`.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
         db.ingest(["synthetic:mlp,in=8,hidden=8,out=8", "synthetic:pooling"], no_answers=True)
 
 
+@pytest.mark.slow("fills the answers of a model twice")
 def test_an_interrupt_while_answers_are_filled_keeps_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from charz.sql import answers
 

@@ -22,6 +22,7 @@ from .scoped import Said, Scoped
 if TYPE_CHECKING:
     import duckdb
 
+    from charz.sql.answers import Missing
     from charz.sql.evaluate import Ground, Triple, Varied
     from charz.sql.evaluate import Scope as Extent
     from charz.sql.installed import Catalog
@@ -322,9 +323,15 @@ class Core:
         if lacking.work > FILLED_U:
             self.messages.remark(f"{lacking.count:,} answers at hand are missing: `charz refresh` fills them")
         elif lacking.count:
-            with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
-                answers.fill(connection, lacking, done)
+            self._filled(connection, lacking)
             self.messages.remark(f"{lacking.count:,} answers at hand filled")
+
+    def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
+        """Fill answers that are missing behind a progress line, in the caller's transaction; gives their number."""
+        from charz.sql import answers
+
+        with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
+            return answers.fill(connection, lacking, done)
 
     def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
         """A session about less of the same file, or with numbers of parts taken as changed, on the connection of this one."""

@@ -153,13 +153,11 @@ class Ingest(Sql):
         from charz.sql import answers
 
         models = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
-        if no_answers or not models:
+        if no_answers or not models or not answers.missing(self.connection(), models).count:
             return
         try:
             with self.changing(create=False, fills=False, is_engine_done=True) as connection:
-                lacking = answers.missing(connection, models)
-                with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
-                    answers.fill(connection, lacking, done)
+                self._filled(connection, answers.missing(connection, models))
         except BaseException as error:
             if is_interrupt(error):
                 self.messages.warn("interrupted: the models are kept; `charz refresh` fills their answers")

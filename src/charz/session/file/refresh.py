@@ -54,9 +54,7 @@ class Refresh(Core):
         from charz.sql import answers, maintain
 
         changed = maintain.refresh(connection)
-        lacking = answers.missing(connection)
-        with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
-            return changed, answers.fill(connection, lacking, done)
+        return changed, self._filled(connection, answers.missing(connection))
 
     def _filled_by_engine(self) -> int:
         """Let the engine evaluate the answers that are missing, each portion a file beside the rows, and take all of them in
