@@ -40,7 +40,7 @@ def test_it_is_the_one_that_ingest_shows_first(db: Session) -> None:
     from charz.ingest.run import Outcome
     from charz.ingest.sources.spec import parse
 
-    shown = db._closing([Outcome(parse("small"), "unchanged", "small", "", 0.0)]).frame()
+    shown = db._closing([Outcome(parse("small"), "unchanged", "small", "", 0.0)], no_answers=False).frame()
     first = shown.unique("hardware", keep="first", maintain_order=True)
     assert dict(first.select("hardware", "precision").iter_rows()) == {
         "i7_13700k": "fp32", "h100_sxm5_80": "torch-fp32", "tpu_v4": "bf16", "kpu_t256": "int8",
