@@ -113,10 +113,10 @@ def test_no_file_is_one_line(tmp_path: Path) -> None:
         db.report("small", on="t4")
 
 
-def test_to_open_imports_no_torch_and_no_polars(file: Path) -> None:
+def test_to_report_imports_no_torch_no_polars_and_no_pydantic(file: Path) -> None:
     script = (
         "import sys, charz; db = charz.open(sys.argv[1]); type(db).report.asked.rows(db, 'small', on='t4').fetch();"
-        "print(sorted({'torch', 'polars'} & set(sys.modules)))"
+        "print(sorted({'torch', 'polars', 'pydantic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script, str(file)], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
