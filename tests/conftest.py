@@ -45,7 +45,7 @@ IN_FULL = {
     "session/test_assert.py": "evaluates a run for each limit", "session/test_foreign_file.py": "installs all views",
     "session/test_guarded_questions.py": "starts a process for each question", "session/test_ingest_live.py": "traces a network",
     "session/test_ask.py": "asks each question in many ways",
-    "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel", "session/test_concurrency_portions.py": "evaluates all in two ways",
+    "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel",
     "session/test_cookbook.py": "runs every block of the pages", "session/test_damaged_and_newer_files.py": "writes and damages whole files",
     "session/test_diff.py": "traces two versions of a network", "session/test_elasticity.py": "evaluates each number of a part twice",
     "session/test_explain.py": "evaluates all terms of a whole run", "session/test_explore.py": "evaluates spaces of parts",
