@@ -38,7 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 IN_FULL = {
     "answers": "fills answers at hand", "cli": "starts a process for each statement", "hardware_catalog": "makes files of every part",
-    "ingest": "traces networks", "metamorphic": "asks each question in several ways", "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
+    "ingest": "traces networks", "metamorphic": "asks each question in several ways",
+    "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
     "sandbox": "starts a process for each statement", "truth": "fits and scores measurements", "whole": "evaluates whole files",
     "sql/test_concurrent_writes.py": "evaluates all maintained tables after each pair of writes",
     "sql/test_maintain.py": "evaluates all maintained tables", "sql/test_triggers.py": "evaluates all maintained tables after each write",
