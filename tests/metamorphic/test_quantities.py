@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import charz
+from charz.schema.errors import CharzError
 from charz.session import Session
 
 from .questions import ask
@@ -63,6 +64,21 @@ def test_memory_of_a_training_run(db: Session, precision: str) -> None:
     run = {"on": "rtx4090", "batch": 16, "precision": precision, "backend": "eager"}
     held = value(db, "report", "activation_byte", section="memory", model="net_trained,train", **run)
     assert value(db, "train", "activation_byte", models="net_trained,train", section="memory", **run) == pytest.approx(held)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_decode_step_is_what_llm_says(db: Session, devices: int) -> None:
+    """A report of one step agrees with `llm`; kernels of a model that is split are refused, not an empty table."""
+    run = {"on": "h100_sxm5_80", "batch": 2, "precision": "fp16", "backend": "vllm", "context": 64, "devices": devices}
+    step = value(db, "report", "latency_s", model="language", phase="decode", **run)
+    assert step == pytest.approx(value(db, "llm", "tpot_s", models="language", **run), rel=1e-9)
+    asked = {"model": "language", "phase": "decode", "section": "kernels", **run}
+    if devices == 1:
+        kernels = ask(db, "report", **asked)
+        assert kernels is not None and not kernels.is_empty()
+    else:
+        with pytest.raises(CharzError, match="no kernels of a model that is split: --devices 2"):
+            db.report(**asked)
 
 
 def test_one_device_is_what_a_split_of_one_is(db: Session) -> None:

@@ -283,6 +283,9 @@ class Report(Core):
             scoped.keep("kernel_mapping")
         beside = _BESIDE.get(section, ())
         found = self.listed(scoped, _SECTIONS[section], top, f"rows of {section}", beside, backend=keys["backend"])
+        if devices is not None and devices > 1 and found.frame().is_empty():
+            next = "leave out --devices, or ask for --section run or memory"
+            raise CharzError(f"no {section} of a model that is split", f"--devices {devices}", next=next)
         if section == "precisions":
             found = self._distinct(found)
         return found if section == "run" else replace(found, header=header([keys], without=found.columns))
