@@ -1,6 +1,6 @@
 """Lints the texts of the repository: docstrings, texts of attributes, comments and messages.
 
-    python -m charz.sql.prose [PATH ...]
+    python -m tests.prose [PATH ...]
 
 A docstring of a function begins with an imperative verb, a text of a value with an article or a noun. `FIRST`, `PHRASES` and `WORDS`
 list what a reader stumbles over; `TRUE_USES` lists the sentences in which such a word has its plain sense.
