@@ -68,7 +68,7 @@ def test_a_name_says_what_does_not_follow() -> None:
         ("conv2d", {"groups": 5}, "divisible by groups"),
         ("resnet_block", {"kernel": 4}, "kernel 4 with a border of 2 gives another size than the shortcut"),
         ("pooling", {"padding": 2}, "a border of 2 is more than half of the window of 3"),
-        ("transformer_block", {"heads": 7}, "width 768 is no multiple of 7 heads"),
+        ("transformer_block", {"heads": 7}, "width 768 is not a multiple of 7 heads"),
         ("mlp", {"hidden": 0}, "a size must be a whole number above 0"),
         ("mlp", {"height": 3}, "unknown parameter: height of synthetic:mlp. There are hidden, in, layers, out"),
     ],
