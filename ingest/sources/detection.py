@@ -26,7 +26,7 @@ from .spec import Spec, shown_sides
 from .torchvision_builders import construct, family, published_macs
 
 IMAGE_SIDE = 800
-"""Default height and width, at which the papers of DETR and the R-CNNs state their counts."""
+"""Default height and width, at which the reference counts of DETR and the R-CNNs are stated."""
 
 REASON = (
     "takes a list of images, each post-processed by itself: batch fixed; "

@@ -32,8 +32,8 @@ class Scan(nn.Module):
 @pytest.mark.parametrize(
     ("batch", "reason"),
     [
-        (2, "the code takes dimension 0 of x for a number, as a loop over it does"),
-        (4, "the code takes a batch of 4 alone"),
+        (2, "the code needs dimension 0 of x as a number, e.g. for a loop"),
+        (4, "the code takes only a batch of 4"),
     ],
 )
 def test_a_batch_that_the_code_fixes_is_fixed_and_marked(batch: int, reason: str) -> None:
@@ -59,7 +59,7 @@ class LoopOverSamples(nn.Module):
 def test_a_fixed_batch_leaves_the_sequence_free() -> None:
     graph, traced = to_graph(live.request(LoopOverSamples(), {"image": "B,8", "tokens": "B,S:int64"}))
     assert (traced.is_batch_symbolic, traced.is_sequence_symbolic) == (False, True)
-    assert traced.reason == "the code takes dimension 0 of image for a number, as a loop over it does"
+    assert traced.reason == "the code needs dimension 0 of image as a number, e.g. for a loop"
     assert evaluate(total(graph, "macs"), 1, 10) == 2 * 64 + 2 * 10 * 64  # both samples, alone and token by token
 
 
