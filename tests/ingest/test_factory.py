@@ -72,8 +72,8 @@ def test_what_was_guessed_and_left_out_is_said(tmp_path: Path, rules: Rules) -> 
     path = tmp_path / "guessed.py"
     path.write_text(GUESSED)
     said = ingest(parse(str(path)), rules).remark
-    assert said.startswith("takes x: fp32[2, 8]; the batch is 2 alone (the code takes dimension 0 of x for a number")
-    assert said.endswith("; left out: mask, bias; --input NAME=DIMS:TYPE gives it another")
+    assert said.startswith("takes x: fp32[2, 8]; the batch is fixed at 2 (the code needs dimension 0 of x as a number")
+    assert said.endswith("; left out: mask, bias; --input NAME=DIMS:TYPE changes them")
 
 
 def test_a_file_without_models(tmp_path: Path) -> None:

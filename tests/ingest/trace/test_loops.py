@@ -124,7 +124,7 @@ def test_a_map_runs_once_a_sample() -> None:
     assert total(graph, "macs") == {(0, 0, 0): 5.0 * 4 * 32 * 16}
     assert moving(graph) == ["new_ones", *["linear", "add"] * 5, "stack"]
     _, traced = pipeline.to_graph(live.request(Mapped(), "B,4,32"))
-    assert not traced.is_batch_symbolic and "dimension 0 of x for a number" in (traced.reason or "")
+    assert not traced.is_batch_symbolic and "dimension 0 of x as a number" in (traced.reason or "")
 
 
 def test_an_associative_scan_combines_neighbours() -> None:
