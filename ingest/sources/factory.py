@@ -45,7 +45,7 @@ def _found_inputs(spec: Spec, module: torch.nn.Module) -> list[str]:
     found = first_input(module, *(spec.sides or ())) if len(names) <= 1 else None
     if found is None:
         raise CharzError(
-            "inputs not given", f"{spec.name}: {', '.join(names) or 'forward names none'}",
+            "inputs not given", f"{spec.name}: {', '.join(names) or 'forward has no named parameters'}",
             next="add --input NAME=DIMS:TYPE for each, e.g. --input image=B,3,224,224 or --input tokens=B,S:int64",
         )  # fmt: skip
     return [found]

@@ -190,7 +190,7 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
         if chosen is None:
             chosen = library.AutoModel._model_mapping[type(config)].__name__
     except Exception as error:
-        raise CharzError("a configuration that transformers does not take", str(path), str(error)) from error
+        raise CharzError("transformers rejects the configuration", str(path), str(error)) from error
     if not isinstance(chosen, str) or not hasattr(library, chosen):
         raise CharzError(
             "unknown model class",

@@ -112,7 +112,7 @@ def _check_expression(text: Any, name: str) -> None:
     is_plain = isinstance(text, str) and _EXPRESSION.fullmatch(text) and not re.search(r"\.\s*[A-Za-z_]|__", text)
     words = re.findall(r"[A-Za-z_]\w*", text) if is_plain else ["?"]
     if not all(map(_SIZE_WORD.fullmatch, words)):
-        raise refused(name, f"a size that is no arithmetic, {str(text)[:80]}")
+        raise refused(name, f"a size that is not arithmetic, {str(text)[:80]}")
 
 
 def _check_structure(text: Any, name: str) -> None:

@@ -85,7 +85,7 @@ def unforeseen(error: BaseException, name: str) -> CharzError:
             "--set KEY=VALUE gives its constructor arguments",
         )  # fmt: skip
     return CharzError(
-        f"charz fails on it ({type(error).__name__})", name, _plain(text),
+        f"charz fails on this model ({type(error).__name__})", name, _plain(text),
         "CHARZ_TRACEBACK=1 in the environment shows where; please report it",
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ def bounds(program: ExportedProgram) -> tuple[dict[Any, Any], list[str]]:
             if most is not None:
                 found.update({symbol: most.subs(found) for symbol in node.meta["unbacked_bindings"]})
                 places[":".join(str(part) for part in source_of(node) or (str(node.target),))] = None
-    return found, [f"values decide a size at {place}: all is counted" for place in places]
+    return found, [f"values decide a size at {place}: the upper bound is counted" for place in places]
 
 
 def _most(node: Node) -> Any:

@@ -1,4 +1,4 @@
-"""Models in a file of Python, files that hold none, and image sizes."""
+"""Models in a Python file, files without models, and image sizes."""
 
 from __future__ import annotations
 
