@@ -124,8 +124,8 @@ def _results(
 def scratch(
     graph: Graph, calls: Sequence[Call], bits: Mapping[str, float], batch: int, plans_layout: bool
 ) -> list[Block]:
-    """Return the scratch of each convolution: the columns of a small image, or its weights in oneDNN's order, and for nchw
-    images also these in blocks of channels; the source is freed before the result is copied back."""
+    """Return the scratch of each convolution: the columns of a small image, or its weights in oneDNN's order, and in nchw
+    also the image in blocks of channels; the source is freed before the result is copied back."""
     found = []
     layouts = {} if plans_layout else graph.layouts.get("nchw", {})
     for call in calls:

@@ -4,6 +4,7 @@ A multiply-accumulate of complex numbers is four real ones: (a + bi)(c + di) = a
 (k, n) complex matrices is one of (m, 2k) by (2k, 2n) real ones, whose left side has the same size. Fourier transforms state real
 operations already (`fft`).
 """
+
 from __future__ import annotations
 
 from ..graph import Step

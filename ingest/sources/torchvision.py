@@ -72,7 +72,7 @@ def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
     sides = spec.sides or (side, side)
     if sides != (side, side) and "image_size" in inspect.signature(type(module).__init__).parameters:
         if spec.width is not None:
-            raise CharzError("not a square image", f"{spec.name}@{sides[0]}x{sides[1]}", "its position embedding needs a square")
+            raise CharzError("not a square image", f"{spec.name}@{sides[0]}x{sides[1]}", "its positions need a square")
         module = construct(spec.name, image_size=sides[0])
     elif spec.name == "vit_h_14":
         module = construct(spec.name, image_size=sides[0])

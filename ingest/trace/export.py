@@ -223,9 +223,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             try:
                 return _call_export(request, dynamic)
             except Exception as error:
-                is_of_device = re.search(
-                    "[Mm]eta|CPU", str(error)
-                )  # e.g. a forward that makes constants on the CPU
+                is_of_device = re.search("[Mm]eta|CPU", str(error))  # e.g. a forward that makes constants on the CPU
                 if not is_of_device and (dynamic is not None or is_interrupt(error)):
                     raise
                 try:

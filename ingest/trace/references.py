@@ -62,7 +62,7 @@ class References(TorchFunctionMode):
         span = self.spans.get(address)
         if span is None:
             span = self.spans[address] = Span(self._call)
-            weakref.finalize(storage, self.spans.pop, address, None).atexit = False  # a later storage may get the same address
+            weakref.finalize(storage, self.spans.pop, address, None).atexit = False  # addresses are reused
         span.holders += 1
         span.died = None  # a new view revives a storage that only the traced graph kept
         weakref.finalize(tensor, self._drop, span).atexit = False

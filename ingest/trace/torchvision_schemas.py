@@ -88,7 +88,7 @@ def prepare() -> None:
     _libraries.extend((library, implementations))
     import torchvision.extension
 
-    torchvision.extension._has_ops = lambda: True  # after the import, which would otherwise define the shape functions twice
+    torchvision.extension._has_ops = lambda: True  # later, or the import defines the shapes twice
 
 
 def _own_library_loads() -> bool:

@@ -272,5 +272,5 @@ def test_sizes_are_arithmetic(text: str, is_arithmetic: bool) -> None:
     if is_arithmetic:
         untrusted._check_expression(text, "net.pt2")
     else:
-        with pytest.raises(CharzError, match="no arithmetic"):
+        with pytest.raises(CharzError, match="not arithmetic"):
             untrusted._check_expression(text, "net.pt2")

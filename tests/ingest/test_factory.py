@@ -42,7 +42,7 @@ def test_a_file_with_one_model(tmp_path: Path) -> None:
 def test_a_file_with_two_models_names_them(tmp_path: Path) -> None:
     path = tmp_path / "two_networks.py"
     path.write_text(CODE + "\nclass Other(Network):\n    pass\n")
-    with pytest.raises(CharzError, match=r"It holds Network, Other.*charz ingest .*two_networks.py:Network"):
+    with pytest.raises(CharzError, match=r"It contains Network, Other.*charz ingest .*two_networks.py:Network"):
         build(parse(str(path)))
     assert build(parse(f"{path}:Other")).name == "Other"
 

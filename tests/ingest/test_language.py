@@ -173,7 +173,7 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
     given = {"cache_params" if family == "Mamba" else "past_key_values": cache, "use_cache": True}
     with torch.no_grad():
         module(tokens, **given)
-        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # the counter does not know the fused kernels
+        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # it counts no fused kernels
             module(tokens[:, :1], position_ids=torch.full((3, 1), PROMPT), **given)
     # Without its kernel the library convolves the joined state and token, and discards all results but the last.
     assert 2 * (evaluated(found, Term, quantity="macs") + 3 * THROWN_AWAY.get(family, 0)) == counter.get_total_flops()

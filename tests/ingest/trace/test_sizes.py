@@ -60,7 +60,7 @@ def test_a_fixed_batch_leaves_the_sequence_free() -> None:
     graph, traced = to_graph(live.request(LoopOverSamples(), {"image": "B,8", "tokens": "B,S:int64"}))
     assert (traced.is_batch_symbolic, traced.is_sequence_symbolic) == (False, True)
     assert traced.reason == "the code needs dimension 0 of image as a number, e.g. for a loop"
-    assert evaluate(total(graph, "macs"), 1, 10) == 2 * 64 + 2 * 10 * 64  # both samples of images, and two samples of ten tokens
+    assert evaluate(total(graph, "macs"), 1, 10) == 2 * 64 + 2 * 10 * 64  # images, and two samples of ten tokens
 
 
 class SelfLoops(nn.Module):
