@@ -59,7 +59,7 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
 
 @_uncollected()
 def ingest_request(request: Request, rules: Rules, train: bool = False) -> Ingested:
-    """Return the rows of a source's request, e.g. `sources.live.request(module, inputs)`, which is traced anew each time.
+    """Return the rows of a source's request, e.g. `sources.live.request(module, inputs)`, which is traced each time.
 
     With `train` the backward pass is added; the module must be in training then.
     """

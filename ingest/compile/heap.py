@@ -23,7 +23,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batches at which a run is simulated."""
 
 LARGEST_BYTE = 32 * 2**20
-"""Size from which `malloc` maps every block anew. [byte]"""
+"""Size from which `malloc` maps each block separately. [byte]"""
 
 LEAST_BYTE = 128 * 2**10
 """Threshold before the first free (`DEFAULT_MMAP_THRESHOLD`). [byte]"""

@@ -3,7 +3,7 @@
 A compiled backend frees a buffer after its last reader, and never allocates what stays inside a
 kernel. Eager PyTorch frees a tensor when Python drops the last reference: a module
 call keeps its arguments until it returns, whatever its frame reassigns meanwhile, and a
-local variable keeps its value until it is bound anew or its function returns. Tracing records these
+local variable keeps its value until it is rebound or its function returns. Tracing records these
 times; where it did not, only the arguments of module calls live longer than their last reader. The
 engine that runs a backward pass is not Python: it frees what it has read. Gradients of weights live
 throughout, because steps add them up over micro batches or in buckets of replicas. Weights,

@@ -16,7 +16,7 @@ from .registry import Call, Value, gemm, rule, vector
 
 @rule("charz.state_conv.default", "charz.state_conv.stateless", operator_class="depthwise_conv")
 def causal_convolution(call: Call) -> list[Step]:
-    """Count a convolution over positions, each channel by itself; the state supplies the inputs before the first position."""
+    """Count a convolution over positions, each channel separately; the state supplies the inputs before the first position."""
     source: Value = call["input"]
     weight: Value = call["weight"]
     macs = product(source.numel, weight.dims[-1])

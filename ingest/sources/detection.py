@@ -29,8 +29,8 @@ IMAGE_SIDE = 800
 """Default height and width, at which the reference counts of DETR and the R-CNNs are stated."""
 
 REASON = (
-    "takes a list of images, each post-processed by itself: batch fixed; "
-    "data-dependent sizes bounded by the module's own limits"
+    "the model post-processes each image of a list separately, so the batch is fixed; "
+    "the module's own limits bound its data-dependent sizes"
 )
 
 
