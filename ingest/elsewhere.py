@@ -1,4 +1,4 @@
-"""Models traced by the workers of an engine that speaks Spark Connect: each needs charz installed, and gives the rows back."""
+"""Traces models on the workers of a Spark Connect engine. Each worker needs charz installed, and returns the rows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .rows import Ingested
 from .sources.spec import Spec
 
 RESULT = "number bigint, result binary"
-"""Columns that come back."""
+"""Columns of the workers' answers."""
 
 
 def results(spark: Any, specs: Sequence[Spec], rules: Rules, tasks: int) -> Iterator[tuple[Spec, Ingested | str]]:
-    """Each model's rows, or why there are none, in the order they are done; the requests go out as so many tasks."""
+    """Yield each model's rows, or why it failed, as models finish; `tasks` limits the number of Spark tasks."""
     import pyarrow
 
     if not specs:
@@ -32,7 +32,7 @@ def results(spark: Any, specs: Sequence[Spec], rules: Rules, tasks: int) -> Iter
 
 
 def traced(batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the rows of each request."""
+    """Trace each request on a worker, and yield its rows."""
     import pyarrow
 
     for batch in batches:
@@ -44,8 +44,8 @@ def traced(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _attempted(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
-    """Each model's rows, or why there are none. Torch traces one model at a time in a process: where the engine's workers are
-    threads of one, as in Sail, each has a process beside it."""
+    """Yield each model's rows, or why it failed. Torch traces one model at a time in a process: where the engine's workers are
+    threads of one process, as in Sail, each starts a process of its own."""
     from charz.ingest.run import attempt
 
     if threading.current_thread() is threading.main_thread():
@@ -54,7 +54,7 @@ def _attempted(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Inge
 
 
 def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingested | str]]:
-    """The same from a process of their own. Raises `CharzError` where it dies."""
+    """Yield the same from a separate process. Raise `CharzError` where it dies."""
     from charz.ingest.run import died
 
     command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
@@ -71,7 +71,7 @@ def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingeste
 
 
 def answer() -> None:
-    """Give the rows of the models that standard input names to standard output; what models print goes to standard error."""
+    """Read models from standard input, and write their rows to standard output; prints of models go to standard error."""
     from charz.ingest.run import attempt
 
     specs, rules = pickle.load(sys.stdin.buffer)

@@ -1,5 +1,5 @@
-"""The network in memory, between `torch.export` and the tables: what the lowering makes, what the
-operator rules fill in, and what the compiler (precision, fusion, lifetimes) reads.
+"""The network in memory, between `torch.export` and the tables: the lowering creates it, the
+operator rules fill it in, and the compiler (precision, fusion, lifetimes) reads it.
 
 Sizes are polynomials in batch, sequence and context, written as a mapping from the three exponents
 to a coefficient: `{(1, 0, 0): 12.0}` is `12*B`, `{(1, 1, 1): 64.0}` is `64*B*S*C`.
@@ -20,13 +20,13 @@ GRADIENT = "gradient"
 
 
 def evaluate(polynomial: Polynomial, batch: float, sequence: float = 1, context: float | None = None) -> float:
-    """Value of a polynomial; context defaults to the sequence length (prefill)."""
+    """Evaluate a polynomial; context defaults to the sequence length (prefill)."""
     context = sequence if context is None else context
     return sum(c * batch**b * sequence**s * context**x for (b, s, x), c in polynomial.items())
 
 
 def dims(shape: str) -> list[int | None]:
-    """Sizes of a shape as `GraphTensor.shape` has it; null where one is symbolic.
+    """Return the sizes of a shape in the form of `GraphTensor.shape`; None for a symbolic size.
 
     >>> dims("[B, 3, 224, 224]")
     [None, 3, 224, 224]
@@ -49,19 +49,19 @@ class GraphTensor:
     is_output: bool = False
     is_size_bound: bool = False
     is_pinned: bool = False
-    """Whether the model keeps it in its element type whatever the policy says."""
+    """True if the model keeps the tensor in its element type whatever the policy."""
     context_limit: int | None = None
-    """Most tokens of the context that its size counts: those of a sliding window."""
+    """Maximum number of context tokens that its size counts: the length of a sliding window."""
     is_trained: bool = False
-    """Whether it is a weight that a step of training changes: floating, and one that requires a gradient."""
+    """True for a weight that a training step changes: floating, and with `requires_grad`."""
     is_chunked: bool = False
-    """Whether that limit is a chunk of the context, which some engines keep and others all of."""
+    """True if the limit is a chunk of the context; some engines keep only the chunk and others the whole context."""
     held_operator_id: int | None = None
-    """Last operator during which the model's Python code holds the storage, None where that was not seen."""
+    """Last operator during which the model's Python code keeps the storage, None if unknown."""
 
     @property
     def is_batch_first(self) -> bool:
-        """True when its first dimension is the batch alone and others follow."""
+        """True when its first dimension is exactly the batch and others follow."""
         return self.shape.startswith("[B,")
 
 
@@ -73,8 +73,8 @@ class Step:
     step_class: str
     quantities: dict[str, Polynomial] = field(default_factory=dict)
     left_tensor_id: int | None = None
-    """Of a product within a recurrence, the operand that is the left side of the first of its groups; the others' is
-    made within."""
+    """Left operand of the first group of a product within a recurrence; the left operands of later groups are
+    intermediate results."""
 
 
 @dataclass(slots=True)
@@ -96,31 +96,31 @@ class GraphOperator:
     source_file: str | None = None
     source_line: int | None = None
     is_prompt_only: bool = False
-    """Whether it works out what a decoder keeps of an encoder's result, which a step of one token does not."""
+    """True if it computes what a decoder keeps of an encoder's result, which a step of one token skips."""
     attention: int | None = None
-    """Number of the attention whose math path it is part of (`trace.attention`), None for one of none."""
+    """Number of the attention whose math path contains the operator (`trace.attention`), else None."""
     steps: list[Step] = field(default_factory=list)
     context_limit: int | None = None
-    """Most tokens of the context that its work counts."""
+    """Maximum number of context tokens that its work counts."""
     accesses: dict[int, Polynomial] = field(default_factory=dict)
-    """Elements really moved of a tensor, by tensor id, where that is not the whole tensor."""
+    """Elements of a tensor that really move, by tensor id, if they are not the whole tensor."""
     draw_fractions: dict[int, float] = field(default_factory=dict)
-    """Share of a tensor that each of many independent draws moves, by tensor id: `accesses` counts what two of them
-    have in common twice."""
+    """Share of a tensor that each of many independent draws moves, by tensor id: `accesses` counts the overlap of two
+    draws twice."""
     stops_gradient: bool = False
-    """Whether its results have no gradient, as in a region without gradients."""
+    """True if its results have no gradient, as in a region without gradients."""
     checkpoint: int | None = None
-    """First operator of the checkpoint that it lies in, whose region the backward pass runs again; None in none."""
+    """First operator of its checkpoint, whose region the backward pass runs again; None outside a checkpoint."""
     is_checkpoint_whole: bool = False
-    """Whether all of that region runs again, also what comes after the last result that the backward pass needs."""
+    """True if the whole region runs again, even after the last result that the backward pass needs."""
     is_backward: bool = False
-    """Whether it is part of the backward pass."""
+    """True if it is part of the backward pass."""
     is_repeated: bool = False
-    """Whether it is a forward operator that the backward pass runs again."""
+    """True if it is a forward operator that the backward pass runs again."""
     forward: int | None = None
-    """Operator whose backward, or whose repetition, it is."""
+    """Forward operator of a backward or a repeated operator."""
     targets: list[int] = field(default_factory=list)
-    """Of a backward operator the tensors whose gradients it writes, in that order; of gradients that are added up theirs."""
+    """Tensors whose gradients a backward operator writes, in that order; for a sum of gradients, their common tensor."""
 
 
 @dataclass(slots=True)
@@ -149,19 +149,19 @@ class Graph:
     copies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Operators that copy a tensor before they compute, by memory format; see `schema.workload.LayoutCopy`."""
     layout_problem: str | None = None
-    """Why there are none, where the graph could not be followed; see `schema.workload.Model`."""
+    """Reason why layouts are missing; see `schema.workload.Model`."""
     notes: list[str] = field(default_factory=list)
-    """What was counted in place of something that depends on data."""
+    """Notes on what was counted in place of data-dependent operators."""
     not_honoured: list[str] = field(default_factory=list)
-    """What the model's code says of its backward pass that the one which is added does not follow."""
+    """Parts of the model's own backward code that the added backward pass does not follow."""
     planned_format: str = "nchw"
     """Memory format that inductor plans for its images; see `planned`."""
     traced: dict[str, int] = field(default_factory=dict)
-    """Operators by what the tracer calls them; empty where layers were put in that it did not see."""
+    """Operators by the tracer's name; empty if copies of untraced layers were inserted."""
     logit_operators: frozenset[int] = frozenset()
-    """Operators that make logits: what a server works out of the last token of a prompt alone."""
+    """Operators that make logits, which a server computes only for the last token of a prompt."""
 
     @property
     def keeps_tokens(self) -> bool:
-        """Whether keys, values or states stay between tokens."""
+        """True if keys, values or states stay between tokens."""
         return any(tensor.role == "kv_cache" for tensor in self.tensors)

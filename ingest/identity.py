@@ -1,4 +1,4 @@
-"""Whether a request would give what the database already holds, known without tracing or importing torch."""
+"""Identifies requests whose rows the database already contains, without tracing or importing torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DECIDING = ("sources", "trace", "operators", "compile", "graph.py", "rows.py", "
 
 
 def request_hash(spec: Spec) -> str | None:
-    """SHA-256 of the request and of everything its answer depends on; None for a user's own code."""
+    """Hash (SHA-256) the request and everything on which its answer depends; None for a user's own code."""
     if spec.module == "factory":
         return None
     digest = hashlib.sha256(f"{spec!r}\n{environment()}".encode())
@@ -28,7 +28,7 @@ def request_hash(spec: Spec) -> str | None:
 
 @cache
 def environment() -> str:
-    """Versions of the libraries and a hash of the code that decides."""
+    """Return the versions of the libraries and a hash of the deciding code."""
     versions = []
     for name in LIBRARIES:
         try:
@@ -39,7 +39,7 @@ def environment() -> str:
 
 
 def code_hash(folder: Path) -> str:
-    """SHA-256 of the code under `ingest/` that decides the rows of a model."""
+    """Hash (SHA-256) the code under `ingest/` that decides the rows of a model."""
     digest = hashlib.sha256()
     for path in deciding_files(folder):
         digest.update(path.relative_to(folder).as_posix().encode())
@@ -48,7 +48,7 @@ def code_hash(folder: Path) -> str:
 
 
 def deciding_files(folder: Path) -> list[Path]:
-    """Files of `DECIDING`, in a fixed order."""
+    """List the files of `DECIDING`, in a fixed order."""
     found = (
         path
         for name in DECIDING

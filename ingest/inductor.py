@@ -1,12 +1,12 @@
-"""What inductor itself fuses, on the machine at hand, beside what the fusion rules predict.
+"""Compares inductor's own fusion, on this machine, with the prediction of the fusion rules.
 
 Inductor lowers the exported graph and plans its loops; it is stopped before it writes code, so
-nothing is compiled or run. Its plan names the graph nodes each loop was made from, and each node
-remembers the exported node it came from, which is our operator.
+nothing is compiled or run. Its plan names the graph nodes from which each loop was made, and each node
+remembers its exported node, which is our operator.
 
 Two operators run as one where inductor computes both in the same loop, or computes the first again
-inside the loop of the second instead of reading it. The plan is that for this machine's processor:
-on a CPU inductor stores a reused `exp` or `sigmoid` rather than repeating it, and splits a
+inside the loop of the second instead of reading it. The plan is that for this machine's CPU,
+where inductor stores a reused `exp` or `sigmoid` rather than repeating it, and splits a
 normalization into several loops, both unlike its plan for a GPU.
 """
 
@@ -39,13 +39,13 @@ class Loop:
     """One unit of inductor's plan."""
 
     operators: frozenset[str]
-    """Names of the operators it was made from; those it only reads may be among them."""
+    """Names of the operators from which it was made; they may include operators that it only reads."""
     is_library: bool
     """True for a call of a library kernel."""
     reads: frozenset[str]
-    """Buffers it reads."""
+    """Buffers that it reads."""
     writes: frozenset[str]
-    """Buffers it writes."""
+    """Buffers that it writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,17 @@ class Edge:
     is_predicted: bool
     """True when the rules run both in one kernel."""
     is_actual: bool
-    """True when inductor does."""
+    """True when inductor runs both in one kernel."""
 
 
 class _Planned(Exception):
-    """Raised out of inductor once it has planned its loops."""
+    """Exception that stops inductor once it has planned its loops."""
 
 
 def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Loop]:
-    """Inductor's loops for an exported program on the device of its `arguments`, in order.
+    """Return inductor's loops for an exported program on the device of its `arguments`, in order.
 
-    Raises CharzError when inductor does not get as far as a plan.
+    Raise CharzError when inductor fails before it has a plan.
     """
     from torch._inductor import config
     from torch._inductor.compile_fx import compile_fx
@@ -79,7 +79,7 @@ def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Lo
         raise _Planned
 
     module = program.module(check_guards=False)
-    module.graph.set_codegen(torch.fx.graph.CodeGen())  # flat arguments, whatever the model's own are
+    module.graph.set_codegen(torch.fx.graph.CodeGen())  # flat arguments, whatever the form of the model's own
     module.recompile()
     try:
         with torch.no_grad(), config.patch({"_post_fusion_custom_pass": stop, "fx_graph_cache": False}):
@@ -87,13 +87,13 @@ def plan(program: ExportedProgram, arguments: Sequence[torch.Tensor]) -> list[Lo
     except Exception as error:
         if not _is_planned(error):
             raise CharzError(
-                "inductor made no plan", next=f"it says: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
+                "inductor made no plan", next=f"its error: {type(error).__name__}: {str(error).strip().splitlines()[0]}"
             ) from error
     return found
 
 
 def _is_planned(error: BaseException | None) -> bool:
-    """True when inductor was stopped, not when something went wrong; it wraps what is raised within it."""
+    """Return True if the error comes from stopping inductor, which wraps what is raised within it."""
     while error is not None:
         if isinstance(error, _Planned):
             return True
@@ -112,7 +112,7 @@ def _loop(node: Any) -> Loop:
 
 
 def _exported_name(node: Node) -> str:
-    """Name of the exported node that a node of inductor's graph was made from."""
+    """Return the name of the exported node from which a node of inductor's graph was made."""
     sources = node.meta.get("from_node")
     if not sources:
         return str(node.name)
@@ -123,7 +123,7 @@ def _exported_name(node: Node) -> str:
 
 
 def compare(flow: Flow, kernels: Partition, loops: Sequence[Loop]) -> list[Edge]:
-    """Every pair of operators that inductor kept, as the rules have it and as the plan has it."""
+    """Compare every pair of operators that inductor kept, in the rules and in the plan."""
     operators = flow.graph.operators
     home = _homes(flow, loops)
     traced = {o: name for name, o in flow.graph.traced.items()}
@@ -140,7 +140,7 @@ def compare(flow: Flow, kernels: Partition, loops: Sequence[Loop]) -> list[Edge]
 
 
 def _homes(flow: Flow, loops: Sequence[Loop]) -> dict[int, int]:
-    """The loop that first computes each operator: a library call for a product, else a loop."""
+    """Find the first unit of the plan that computes each operator: a library call for a product, else a loop."""
     operators = flow.graph.traced
     within = set(flow.kernel_operators)
     home: dict[int, int] = {}
@@ -165,7 +165,7 @@ def _is_fused(loops: Sequence[Loop], producer: str, producer_home: int, consumer
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """A model as the rules and as inductor fuse it."""
+    """Fusion of a model by the rules and by inductor."""
 
     flow: Flow
     edges: list[Edge]
@@ -173,7 +173,7 @@ class Examination:
 
 
 def examine(spec: Spec, rules: Rules) -> Examination:
-    """Hold the rules against inductor's plan of a model on the CPU; its memory is taken, not filled."""
+    """Compare the rules with inductor's plan of a model on the CPU, with uninitialized weights."""
     request = build(spec)
     request.module = request.module.to_empty(device="cpu").eval()
     request.arguments, request.keywords = tree_map(_on_cpu, (request.arguments, request.keywords))
@@ -182,7 +182,7 @@ def examine(spec: Spec, rules: Rules) -> Examination:
 
 
 def examine_request(request: Request, rules: Rules) -> Examination:
-    """The same of a module that lies on the CPU with its arguments."""
+    """Compare the rules with inductor's plan of a module that is on the CPU with its arguments."""
     graph, traced = whole(request)
     flow = flow_of(graph, rules.classes, rules.folds_norm[BACKEND])
     kernels = partition(flow, BACKEND, rules.fusion[BACKEND], rules.folds_norm[BACKEND])

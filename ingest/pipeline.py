@@ -1,4 +1,4 @@
-"""One model through the whole of ingest: build, trace, lower, compile, columns."""
+"""The whole ingest of one model: build, trace, lower, compile, columns."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from .trace.symbolic import CONTEXT, NotPolynomialError
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Within it, Python looks for no cycles among the many objects of a trace, none of which is garbage: a quarter of the time, and
-    tensors die where the model's code drops them, not where a search happens to begin."""
+    """Switch off the garbage collector, which finds no garbage among the many objects of a trace: this saves a quarter of the time, and
+    tensors die where the model's code drops them, not where a collection happens to begin."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -41,7 +41,7 @@ def _uncollected() -> Iterator[None]:
 
 @_uncollected()
 def ingest(spec: Spec, rules: Rules) -> Ingested:
-    """The rows of a model. Raises CharzError for what the user can put right."""
+    """Return the rows of a model. Raise CharzError for errors that the user can correct."""
     from .sources import build
 
     started = time.perf_counter()
@@ -59,7 +59,7 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
 
 @_uncollected()
 def ingest_request(request: Request, rules: Rules, train: bool = False) -> Ingested:
-    """The rows of what a source made, e.g. `sources.live.request(module, inputs)`; it is traced anew each time.
+    """Return the rows of a source's request, e.g. `sources.live.request(module, inputs)`, which is traced each time.
 
     With `train` the backward pass is added; the module must be in training then.
     """
@@ -80,35 +80,35 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
 
 
 def remark(request: Request, made: Ingested, is_guess: bool = False) -> str:
-    """What the user did not say of the inputs, that is what was guessed, which sizes were chosen and which tensors left out; and
-    what the model says that is not followed."""
+    """Describe what the user left open: guessed inputs, chosen sizes and omitted tensors, and the parts of the model's backward code
+    that charz does not follow."""
     said = [f"takes {made.model['input_signature']}"] if is_guess else []
     if is_guess and not made.model["is_batch_symbolic"]:
-        said.append(f"the batch is {made.model['default_batch']} alone ({made.model['specialized_reason']})")
+        said.append(f"the batch is fixed at {made.model['default_batch']} ({made.model['specialized_reason']})")
     if request.chosen:
         said.append(f"chosen: {', '.join(request.chosen)}")
     if request.left_out:
         said.append(f"left out: {', '.join(request.left_out)}")
-    said = ["; ".join([*said, "--input NAME=DIMS:TYPE gives it another"])] if said else []
+    said = ["; ".join([*said, "--input NAME=DIMS:TYPE changes them"])] if said else []
     if made.model["not_honoured"]:
         said.append(f"not honoured: {made.model['not_honoured']}")
     return "; ".join(said)
 
 
 def to_graph(request: Request) -> tuple[Graph, Traced]:
-    """Trace and lower, equal layers once where they are known to be equal."""
+    """Trace and lower a model, with equal layers traced only once where they are known to be equal."""
     found = find(request.module) if request.program is None else []
     if found:
         try:
             return once(request, found)
-        except Exception as error:  # whatever the model's own code raises with fewer layers
+        except Exception as error:  # with fewer layers, the model's own code may raise anything
             if is_interrupt(error):
                 raise
     return whole(request)
 
 
 def once(request: Request, found: Sequence[Layers]) -> tuple[Graph, Traced]:
-    """The graph of a model of which the first layers alone are traced. Raises NotAlikeError where the others may differ."""
+    """Return the graph of a model from a trace of its first layers only. Raise NotAlikeError where the others may differ."""
     states = {
         **{name: str(list(p.shape)) for name, p in request.module.named_parameters()},
         **{name: str(list(b.shape)) for name, b in request.module.named_buffers()},
@@ -117,7 +117,7 @@ def once(request: Request, found: Sequence[Layers]) -> tuple[Graph, Traced]:
     with shortened(found) as watch:
         graph, traced = whole(attempt, found)
     if watch.seen:
-        raise NotAlikeError(f"code looks at numbers of layers: {', '.join(watch.seen)}")
+        raise NotAlikeError(f"code uses the numbers of layers: {', '.join(watch.seen)}")
     if attempt.default_batch != request.default_batch:
         raise NotAlikeError("another batch")
     if {t.tensor: t.shape for t in graph.tensors if t.role in ("weight", "buffer")} != states:
@@ -126,7 +126,7 @@ def once(request: Request, found: Sequence[Layers]) -> tuple[Graph, Traced]:
 
 
 def whole(request: Request, repeated: Sequence[Layers] = ()) -> tuple[Graph, Traced]:
-    """Trace and lower all that the model runs; where a size is no polynomial, again with fewer symbolic axes."""
+    """Trace and lower the whole model; where a size is not polynomial, again with fewer symbolic axes."""
     excluded: list[str] = []
     while True:
         traced = trace(request, excluded)
@@ -140,7 +140,7 @@ def whole(request: Request, repeated: Sequence[Layers] = ()) -> tuple[Graph, Tra
 
 
 def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
-    """The `model` row without key, hashes, versions and times."""
+    """Return the `model` row without key, hashes, versions and times."""
     return {
         "model": request.name,
         "source": request.source,
@@ -163,6 +163,6 @@ def describe(request: Request, graph: Graph, traced: Traced) -> dict[str, Any]:
 
 
 def _decodes(request: Request, graph: Graph, traced: Traced) -> bool:
-    """Whether what it does for one token follows from the trace: a step, or a prompt after which only keys and values stay."""
+    """Return True if the trace determines a decoding step: it is a step, or a prompt that leaves only keys and values."""
     is_prompt = CONTEXT in traced.symbols.axes.values() and not request.forgets
     return (request.is_step or is_prompt) and any(t.role == "kv_cache" for t in graph.tensors)

@@ -1,4 +1,4 @@
-"""The reference page of all operator rules, written from the registry with the other pages of
+"""Writes the reference page of all operator rules from the registry, with the other pages of
 docs/reference."""
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from .operators import elementwise as table
 
 
 def lines() -> Iterator[str]:
-    """The page: what each family counts, then the FLOPs table, then the overloads of every rule."""
+    """Yield the page: the text of each family, the overloads of its rules, then the FLOPs table."""
     yield "# Operators\n"
-    yield "What `charz ingest` counts for each ATen operator. A multiply-accumulate is two FLOPs. Bytes are"
+    yield "This page lists what `charz ingest` counts for each ATen operator. A multiply-accumulate is two FLOPs. Bytes are"
     yield "those of the tensors read and written, unless a rule says that an operator moves less.\n"
     for module, rules in _families().items():
         yield f"\n## {module.rpartition('.')[2]}\n"
@@ -25,7 +25,7 @@ def lines() -> Iterator[str]:
             name = rule.name.partition(".")[2]
             yield f"- **{name}** ({rule.operator_class}): {text + ' ' if text else ''}{_overloads(rule)}"
     yield "\n## FLOPs an element\n"
-    yield "Of the output for arithmetic and activations, of the input for rows and reductions.\n"
+    yield "Arithmetic and activations count FLOPs an output element, rows and reductions FLOPs an input element.\n"
     yield "| operator | FLOPs | formula |"
     yield "|---|---|---|"
     notes = _notes()
@@ -37,7 +37,7 @@ def lines() -> Iterator[str]:
 
 
 def _families() -> dict[str, list[Rule]]:
-    """Rules by the module that registers them, each once."""
+    """Group the rules by the module that registers them, each once."""
     found: dict[str, list[Rule]] = {}
     for rule in sorted({r.name: r for r in RULES.values()}.values(), key=lambda r: r.name):
         found.setdefault(rule.function.__module__, []).append(rule)
@@ -45,12 +45,12 @@ def _families() -> dict[str, list[Rule]]:
 
 
 def _overloads(rule: Rule) -> str:
-    """Operators of a rule without their overloads."""
+    """Format the operators of a rule without their overloads."""
     names = sorted({t.rpartition(".")[0].removeprefix("aten.") for t in rule.overloads})
     return "`" + "`, `".join(names) + "`."
 
 
 def _notes() -> dict[str, str]:
-    """Formulas that stand as comments beside the table's rows."""
+    """Return the formulas in the comments of the table's rows."""
     rows = re.findall(r'^ +"(\w+)": \d+,  # (.+)$', inspect.getsource(table), re.MULTILINE)
     return dict(rows)

@@ -1,4 +1,4 @@
-"""From a `Graph` to the columns of the workload tables, without `model`, which the writer adds."""
+"""Converts a `Graph` to the columns of the workload tables, without `model`, which the writer adds."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Ingested:
     model: dict[str, Any]
     columns: dict[type[Row], Columns]
     remark: str = ""
-    """What was chosen and left out for the example that it was traced with."""
+    """Remark on chosen and omitted inputs of the traced example."""
 
 
 def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any]) -> str:
-    """SHA-256 of all that is stored of a model but times and versions."""
+    """Hash (SHA-256) all stored values of a model except times and versions."""
     digest = hashlib.sha256()
     for name in sorted(model):
         digest.update(f"{name}={model[name]!r}\n".encode())
@@ -51,7 +51,7 @@ def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any])
 
 
 def workload(graph: Graph) -> dict[type[Row], Columns]:
-    """Columns of every workload table but `model`."""
+    """Return the columns of every workload table except `model`."""
     operators, tensors, logits = graph.operators, graph.tensors, graph.logit_operators
     return {
         Module: _fields(graph.modules, ("module_id", "parent_module_id", "path", "class_name", "depth")),
@@ -145,8 +145,8 @@ def workload(graph: Graph) -> dict[type[Row], Columns]:
 
 
 def _sized(powers: Powers, is_of_logits: bool, limit: int | None) -> tuple[int | None, ...]:
-    """Exponents of batch, sequence, context and tokens whose logits are made, which are the sequence's of what makes them; and
-    the most tokens of the context that count."""
+    """Return the exponents of batch, sequence, context and of tokens with logits, which replace the sequence in logit operators, and
+    the limit of the context."""
     batch, sequence, context = powers
     most = limit if context else None
     return (batch, 0, context, sequence, most) if is_of_logits else (batch, sequence, context, 0, most)
@@ -173,7 +173,7 @@ def _transposed(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> Colu
 
 
 def total(graph: Graph, quantity: str) -> Polynomial:
-    """Sum of a quantity over all operators, e.g. `macs`."""
+    """Sum a quantity over all operators, e.g. `macs`."""
     result: Polynomial = {}
     for o in graph.operators:
         for s in o.steps:

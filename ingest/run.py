@@ -1,4 +1,4 @@
-"""Many models into one database: in this process or in several, with resumption.
+"""Ingests many models into one database: in this process or in several, with resumption.
 
 Workers trace and compile; only this process writes, a few models at a time, so that an interrupted
 run keeps what it finished. A model that fails leaves no row.
@@ -32,30 +32,30 @@ from .write import AddRuns, known_hashes, write
 
 BATCH_MODELS = 16
 BATCH_S = 30.0
-"""A batch is written when it holds so many models or its first one has waited so long."""
+"""Number of models, and age of the first of them in seconds, at which a batch is written."""
 
 Change = Callable[[], contextlib.AbstractContextManager[duckdb.DuckDBPyConnection]]
-"""Opens the database for one transaction."""
+"""Function that opens the database for one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one requested model."""
+    """Result of one requested model."""
 
     spec: Spec
     state: str
-    """`written`, `unchanged` or `failed`."""
+    """One of `written`, `unchanged` and `failed`."""
     model: str
     """Name in the database; that of the request when it failed."""
     message: str
-    """Why it failed; of a written one, what was chosen and left out where nothing was said."""
+    """Error of a failed model; remark on the chosen and omitted inputs of a written one."""
     ingest_s: float
 
 
 Report = Callable[[Outcome], None]
 
 Trace = Callable[[Sequence[Spec], Rules], Iterator[tuple[Spec, Ingested | str]]]
-"""Gives each model's rows, or why there are none, in the order they are done."""
+"""Function that yields each model's rows, or why it failed, as models finish."""
 
 
 def run(
@@ -68,8 +68,8 @@ def run(
     trace: Trace | None = None,
     read: Change | None = None,
 ) -> list[Outcome]:
-    """Ingest all models and report each as it is done. Nothing is written for one that fails; what the database keeps
-    of the runs of those written is brought up to date by `add_runs`. `trace` traces elsewhere than in `jobs` processes, `read` gives
+    """Ingest all models and report each when it is done. A model that fails leaves nothing; `add_runs` updates the database's
+    runs of the written models. `trace` traces elsewhere than in `jobs` processes, `read` gives
     a connection that reads the file at less cost than `change`."""
     with (read or change)() as connection:
         rules = from_connection(connection)
@@ -89,7 +89,7 @@ def run(
 
 
 def _done(connection: duckdb.DuckDBPyConnection, rules: Rules) -> dict[str, str]:
-    """Names of the models that need nothing, by the hash of their request."""
+    """Return the names of the models that are up to date, by the hash of their request."""
     query = "SELECT request_hash, model FROM model WHERE request_hash IS NOT NULL AND rules_fingerprint = ?"
     return dict(connection.execute(query, [rules.fingerprint]).fetchall())
 
@@ -136,7 +136,7 @@ def _run(
 
 
 def _taken(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]], force: bool) -> dict[Spec, str]:
-    """Those whose name another source's model has, in the file or before them, and what to do about it."""
+    """Find models whose name a model of another source already has, in the file or the batch, and the error for each."""
     query = "SELECT model, source FROM model"
     held = {} if force else dict(connection.execute(query).fetchall())
     refused = {}
@@ -144,13 +144,13 @@ def _taken(connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Inge
         name, source = ingested.model["model"], ingested.model["source"]
         other = held.setdefault(name, source)
         if _origin(other) != _origin(source):
-            next = "--force alone puts it in that one's place, --db into another file"
+            next = "--force replaces that model, --db writes to another file"
             refused[spec] = CharzError("the name is taken", name, f"{other} has it", next).line
     return refused
 
 
 def _origin(source: str) -> str:
-    """The source without what does not tell two models apart: `hf:openai-community/gpt2` is `hf:gpt2`."""
+    """Normalize a source: `hf:openai-community/gpt2` is `hf:gpt2`."""
     is_shipped = source.startswith("hf:") and not source.endswith(".json")
     return f"hf:{source[3:].rsplit('/', 1)[-1].lower()}" if is_shipped else source
 
@@ -158,7 +158,7 @@ def _origin(source: str) -> str:
 def _changed(
     connection: duckdb.DuckDBPyConnection, waiting: list[tuple[Spec, Ingested]]
 ) -> list[tuple[Spec, Ingested]]:
-    """Those whose rows differ from what the file holds, or were compiled with other rules."""
+    """Find the models whose rows differ from the file's, or were compiled with other rules."""
     known = known_hashes(connection)
     fresh = []
     for spec, ingested in waiting:
@@ -170,14 +170,14 @@ def _changed(
 
 
 def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[Spec, Ingested | str]]:
-    """Each model's rows, or why there are none, in the order they are done."""
+    """Yield each model's rows, or why it failed, as models finish."""
     if jobs <= 1:
         for spec in specs:
             yield spec, attempt(spec, rules)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
-    with _without_interrupts():  # nor does the fork server take any, until `worker` lets them end it
+    with _without_interrupts():  # the fork server ignores Ctrl-C too, until `worker` restores it
         forkserver.ensure_running()
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
         try:
@@ -191,7 +191,7 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
 
 @contextlib.contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C is neither taken here nor by a process begun meanwhile; outside the main thread it never is."""
+    """Ignore Ctrl-C here and in processes started meanwhile; threads other than the main one never receive it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -203,13 +203,13 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """What a worker does first."""
-    gc.freeze()  # what it shares with the fork server is neither walked by its collector nor copied by that
+    """Prepare a worker process."""
+    gc.freeze()  # keep pages shared with the fork server: the collector would touch and so copy them
     threading.Thread(target=_end_with_asker, daemon=True).start()
 
 
 def _end_with_asker() -> None:
-    """End this worker when the process it works for is gone: it would wait for ever for the next model."""
+    """End this worker when its parent process is gone, because it would wait forever for the next model."""
     asker = multiprocessing.parent_process()
     assert asker is not None
     asker.join()
@@ -219,7 +219,7 @@ def _end_with_asker() -> None:
 def _in_pool(
     pool: ProcessPoolExecutor, specs: Sequence[Spec], rules: Rules, most: int
 ) -> Iterator[tuple[Spec, Ingested | str]]:
-    """Results of the workers, with at most so many models waiting for one."""
+    """Yield results of the workers, with at most `most` models submitted at a time."""
     pending: dict[Future[Ingested | str], Spec] = {}
     for spec in specs:
         pending[pool.submit(attempt, spec, rules)] = spec
@@ -240,15 +240,15 @@ def _finished(pending: dict[Future[Ingested | str], Spec]) -> Iterator[tuple[Spe
 
 
 def died(spec: Spec) -> CharzError:
-    """The error for a model whose worker process is gone."""
+    """Return the error for a model whose worker process is gone."""
     exists = "out of memory, or killed from outside"
     return CharzError(
-        "a worker process died", spec.shown, exists, "ask again with fewer --jobs; finished models are kept"
+        "a worker process died", spec.shown, exists, "run again with fewer --jobs; finished models are kept"
     )
 
 
 def attempt(spec: Spec, rules: Rules) -> Ingested | str:
-    """The model's rows, or one line on why it failed."""
+    """Return the model's rows, or one line on why it failed."""
     from .pipeline import ingest
     from .trace.refusal import unforeseen
 

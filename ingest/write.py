@@ -1,4 +1,4 @@
-"""Puts ingested models into a database: one transaction, one model row a name, nothing half done."""
+"""Writes ingested models into a database: one transaction, one model row a name, all or nothing."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ MODEL_TABLES: tuple[type[Row], ...] = (
     OperatorSplit, CacheSplit, TensorPrecision, OperatorPrecision, PrecisionCast, ReadPrecision, Kernel, KernelOperator, KernelTensor,
     KernelEdge, PathSegment, TensorLifetime, HeapGrowth,
 )  # fmt: skip
-"""Every table whose rows belong to one model."""
+"""Tables whose rows belong to one model."""
 
 
 class AddRuns(Protocol):
-    """Evaluates the runs of models just written, in the caller's transaction: `add_runs` of `charz.sql.maintain`, or `add_models`,
+    """Function that evaluates the runs of new models, in the caller's transaction: `add_runs` of `charz.sql.maintain`, or `add_models`,
     which fills their answers too."""
 
     def __call__(self, connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ class AddRuns(Protocol):
 
 
 def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str | None, str]]:
-    """Content hash, request hash and rules of every model in the file, by name."""
+    """Return content hash, request hash and rules of every model in the file, by name."""
     query = "SELECT model, content_hash, request_hash, rules_fingerprint FROM model"
     return {row[0]: row[1:] for row in connection.execute(query).fetchall()}
 
@@ -66,7 +66,7 @@ def known_hashes(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, 
 def write(connection: duckdb.DuckDBPyConnection, models: Sequence[Ingested], add_runs: AddRuns) -> None:
     """Insert models, replacing those of the same name, and evaluate their runs; the caller's transaction makes it atomic.
 
-    Of several of one name (`resnet18` and `resnet18@224`) the last is written.
+    If several have the same name (`resnet18` and `resnet18@224`), the last is written.
     """
     latest = {ingested.model["model"]: ingested for ingested in models}
     gathered: dict[type[Row], Columns] = {}

@@ -1,8 +1,8 @@
-"""From a graph and the rules to the compiled tables: element types under every precision policy,
-kernels under every backend, what crosses their borders, their paths and lifetimes.
+"""Compiles a graph and the rules into tables: element types under every precision policy, and for every backend
+its kernels, the tensors that cross their borders, their paths and lifetimes.
 
-Plain lists and dictionaries throughout: this runs for every policy and backend of every model. Backends that make the
-same of a graph are compiled once.
+All values are plain lists and dictionaries, because this runs for every policy and backend of every model. Backends with equal
+recipes are compiled once.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from .sharding import Kept, Split, splits
 from .wide import stored_wide
 
 Columns = dict[type[Row], dict[str, list[Any]]]
-"""Column lists by row type; every field but `model`, which the writer knows."""
+"""Column lists by row type, for every field except `model`, which the writer adds."""
 
 NAMED_CLASSES = 6
-"""Classes that a kernel's name spells out."""
+"""Number of classes that a kernel's name lists in full."""
 
 
 def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Columns:
-    """Rows of all compiled tables for all policies and backends, of those that serve where asked for."""
+    """Return the rows of all compiled tables for all policies and backends, including serving backends if asked."""
     flow = flow_of(graph, rules.classes)
     folding_flow = flow_of(graph, rules.classes, folds_constants=True) if any(rules.folds_norm.values()) else flow
     columns: Columns = {}
@@ -72,7 +72,7 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
 
 
 def _compiled(graph: Graph, flow: Flow, backend: str, rules: Rules) -> Columns:
-    """Rows of a backend, without its name."""
+    """Return the rows of a backend, without its name."""
     columns: Columns = {}
     kernels = partition(flow, backend, rules.fusion[backend], rules.folds_norm[backend])
     _add_kernels(columns, flow, kernels)
@@ -83,7 +83,7 @@ def _compiled(graph: Graph, flow: Flow, backend: str, rules: Rules) -> Columns:
 
 
 def _extend(columns: Columns, row_type: type[Row], count: int, **values: Any) -> None:
-    """Append `count` rows; a value that is no list holds for all of them."""
+    """Append `count` rows; a value that is not a list applies to all of them."""
     table = columns.setdefault(row_type, {})
     for name, value in values.items():
         table.setdefault(name, []).extend(value if isinstance(value, list) else [value] * count)
@@ -215,7 +215,7 @@ def _add_memory(columns: Columns, graph: Graph, kernels: Partition, constants: s
 
 
 def _is_of_prompts(graph: Graph, storage: int) -> bool:
-    """Whether what only a prompt is worked out of makes a storage or, where it is given, is all that reads it."""
+    """Return True if a prompt-only operator makes a storage, or if only prompt-only operators read one that is given."""
     producer = graph.tensors[storage].producer_operator_id
     if producer is not None:
         return graph.operators[producer].is_prompt_only
@@ -224,9 +224,9 @@ def _is_of_prompts(graph: Graph, storage: int) -> bool:
 
 
 def name_of(classes: list[str]) -> str:
-    """Readable name of a kernel: its classes in order, repeats counted, e.g. `conv+elementwise*2`.
+    """Name a kernel by its classes in order, repeats counted, e.g. `conv+elementwise*2`.
 
-    Past the first few classes it says how many operators there are instead.
+    A name with more than `NAMED_CLASSES` classes is shortened and ends in the number of operators.
     """
     runs: list[list[Any]] = []
     for operator_class in classes:

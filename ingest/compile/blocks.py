@@ -1,9 +1,9 @@
-"""Which block of memory each storage lies in, under a backend that plans its memory.
+"""Block of memory of each storage, under a backend that plans its memory.
 
-Inductor's loops write over an operand of their size that nobody reads again; what cannot takes the block of that size
+Inductor's loops overwrite an operand of their size that nobody reads again; other kernels take the block of that size
 that was freed last (`AllocateLine` and `FreeIfNotReusedLine` in torch/_inductor/codegen/wrapper.py, PyTorch 2.4; later
 versions also weigh the peak). A convolution or attention is a call of ATen, which allocates its result itself; a
-matrix product is given its result's block, never that of an operand.
+matrix product gets its result's block, never that of an operand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Size = tuple[str, tuple[tuple[tuple[int, int, int], float], ...]]
 
 
 def blocks(graph: Graph, partition: Partition, held: Mapping[int, Lifetime], classes: Classes) -> dict[int, int]:
-    """The storage whose block each storage takes over, by tensor id; its own where it gets a new one."""
+    """Return the storage whose block each storage reuses, by tensor id; its own id where it gets a new block."""
     begun, ended = _by_kernel(held)
     size = {storage: _size(graph, storage) for storage in held}
     block = {storage: storage for storage in held}
@@ -44,7 +44,7 @@ def blocks(graph: Graph, partition: Partition, held: Mapping[int, Lifetime], cla
 
 
 def _by_kernel(held: Mapping[int, Lifetime]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Storages by the kernel that allocates them and by the last that holds them; the run's inputs are not its own."""
+    """Return the storages that each kernel is the first or the last to use, without the run's inputs."""
     begun: dict[int, list[int]] = defaultdict(list)
     ended: dict[int, list[int]] = defaultdict(list)
     for storage, (first, last) in sorted(held.items()):

@@ -1,4 +1,4 @@
-"""Tensors that cross the border of a kernel, hence move; what stays inside does not."""
+"""Tensors that cross the border of a kernel and hence move through memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .dataflow import Flow, nominal
 from .fusion import Partition
 
 Reader = tuple[int, bool, bool]
-"""Operator that reads, whether another kernel wrote what it reads, and whether that is stored in single precision."""
+"""An operator that reads, and if another kernel wrote the tensor, and if it is stored in single precision."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Border:
 
 
 def borders(flow: Flow, kernels: Partition, wide: set[int]) -> Border:
-    """Every tensor each kernel reads from or writes for others, once a kernel and direction; the results of the
+    """Return every tensor that a kernel reads from or writes for others, once a kernel and direction; results of the
     operators in `wide` are stored in single precision."""
     border = Border([], [], [], [], [], [], [])
     for kernel, inside in enumerate(kernels.members):
@@ -67,14 +67,14 @@ def _add_reads(flow: Flow, kernels: Partition, kernel: int, inside: list[int], w
 
 
 def _moved(flow: Flow, operator_id: int, tensor: int) -> float:
-    """Elements an operator moves of a tensor at the nominal size."""
+    """Return the number of elements of a tensor that an operator moves at the nominal size."""
     access = flow.graph.operators[operator_id].accesses.get(tensor)
     return flow.size[tensor] if access is None else nominal(access)
 
 
 def _without_overlap(flow: Flow, storage: int, found: dict[int, Reader]) -> dict[int, Reader]:
-    """Tensors that together show a storage no more than once: where several views show more elements
-    than it has, the largest of them, or the storage itself where none shows all."""
+    """Return tensors that show a storage at most once: where several views show more elements
+    than it has, only the largest of them, or the storage itself where none shows all."""
     if sum(_moved(flow, o, t) for t, (o, *_) in found.items()) <= flow.size[storage]:
         return found
     largest = max(found, key=lambda t: (_moved(flow, found[t][0], t), -t))

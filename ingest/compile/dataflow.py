@@ -1,7 +1,7 @@
-"""Who reads what from whom, once for all backends: views followed to the operator that made the
-bytes, in-place writes put in order, sizes compared at one nominal size.
+"""Data flow of a graph, computed once for all backends: views are followed to the operator that wrote the
+bytes, in-place writes are ordered, and sizes are compared at one nominal size.
 
-A *kernel operator* is one that is not a view. Everything here is indexed by operator or tensor id.
+A *kernel operator* is one that is not a view. All lists are indexed by operator or tensor id.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..graph import Graph, GraphOperator, Polynomial, evaluate
 from .rules import Classes
 
 NOMINAL_SIZES = (4, 128, 128)
-"""Batch, sequence and context at which sizes are compared where a rule must know which is larger."""
+"""Batch, sequence and context at which rules compare sizes."""
 
 WEIGHT_ROLES = frozenset({"weight", "buffer", "constant"})
 
@@ -23,7 +23,7 @@ RANDOM_OPERATORS = frozenset(
 """Operators whose result differs from run to run though they read nothing."""
 
 Read = tuple[int, tuple[int, ...]]
-"""A tensor as an operator names it, and the kernel operators that wrote the bytes it shows."""
+"""A tensor that an operator reads, and the kernel operators that wrote its bytes."""
 
 
 @dataclass(slots=True)
@@ -33,34 +33,34 @@ class Flow:
     graph: Graph
     classes: Classes
     names: list[tuple[str, str]] = field(default_factory=list)
-    """By operator: ATen name and class, by which rules are found."""
+    """ATen name and class of each operator, by which rules are found."""
     constants: set[int] = field(default_factory=set)
     """Operators computed once when the model is built, because no input reaches them."""
     kernel_operators: list[int] = field(default_factory=list)
     """Kernel operators in execution order, without constants."""
     origin: list[int] = field(default_factory=list)
-    """By tensor: the tensor at the end of its chain of views."""
+    """Tensor at the end of each tensor's chain of views."""
     role: list[str] = field(default_factory=list)
-    """By tensor: role at a border, `input`, `weight` or `kv_cache`; views have that of what they show."""
+    """Role of each tensor at a border: `input`, `weight` or `kv_cache`; a view has that of its base."""
     weight_reads: list[tuple[int, int]] = field(default_factory=list)
-    """Kernel operator and weight, buffer or constant for each one it reads, through views too."""
+    """Pairs of a kernel operator and a weight, buffer or constant that it reads, through views too."""
     size: list[float] = field(default_factory=list)
-    """By tensor: elements at the nominal size."""
+    """Elements of each tensor at the nominal size."""
     reads: list[list[Read]] = field(default_factory=list)
-    """By operator, what it moves of what others wrote or the run was given; empty for a view."""
+    """Tensors that each operator moves and did not write itself; empty for a view."""
     readers: list[dict[int, list[int]]] = field(default_factory=list)
-    """By operator: for each tensor it writes, the kernel operators that read it, in order."""
+    """Kernel operators, in order, that read each tensor that an operator writes."""
     escapes: list[bool] = field(default_factory=list)
-    """By tensor: its value leaves the run or survives it, so it must be written."""
+    """True for each tensor whose value leaves the run or survives it, so that it must be written."""
     predecessors: list[set[int]] = field(default_factory=list)
-    """By operator: kernel operators that must finish first, in-place hazards included."""
+    """Kernel operators that must finish before each operator, in-place hazards included."""
     successors: list[set[int]] = field(default_factory=list)
-    """By operator: the reverse of `predecessors`."""
+    """Kernel operators that must wait for each operator."""
 
 
 @dataclass(slots=True)
 class _Storage:
-    """State of a storage that some operator overwrites, while the graph is walked."""
+    """State, during the walk, of a storage that some operator overwrites."""
 
     writers: list[tuple[int, int]] = field(default_factory=list)
     """Operator and tensor of each write since the last one that covered the whole storage."""
@@ -69,29 +69,29 @@ class _Storage:
 
 
 def nominal(polynomial: Polynomial) -> float:
-    """Value of a polynomial at the nominal sizes."""
+    """Evaluate a polynomial at the nominal sizes."""
     return evaluate(polynomial, *NOMINAL_SIZES)
 
 
 def nominal_macs(operator: GraphOperator) -> float:
-    """Multiply-accumulates of an operator at the nominal sizes."""
+    """Return the multiply-accumulates of an operator at the nominal sizes."""
     return sum(nominal(s.quantities["macs"]) for s in operator.steps if "macs" in s.quantities)
 
 
 def aten_name(aten_operator: str) -> str:
-    """Operator without its overload and in-place mark: `aten.add_.Tensor` is `aten.add`."""
+    """Return an operator without its overload and in-place mark: `aten.add` for `aten.add_.Tensor`."""
     return ".".join(aten_operator.split(".")[:2]).rstrip("_")
 
 
 def moves(operator: GraphOperator, tensor: int) -> bool:
-    """False for a tensor that an operator names without reading its elements: it waits for its
-    writer, or takes its shape to create another."""
+    """Return False for an operand whose elements an operator does not read: it only waits for the
+    operand's writer, or takes its shape to create another tensor."""
     access = operator.accesses.get(tensor)
     return access is None or any(access.values())
 
 
 def viewed(operator: GraphOperator, graph: Graph) -> int | None:
-    """Tensor that a view shows; None for one that reads nothing."""
+    """Return the base tensor of a view; None for a view that reads nothing."""
     if not operator.reads:
         return None
     if operator.writes:
@@ -103,7 +103,7 @@ def viewed(operator: GraphOperator, graph: Graph) -> int | None:
 
 
 def flow_of(graph: Graph, classes: Classes, folds_constants: bool = False) -> Flow:
-    """Data flow of a graph; with `folds_constants`, what depends on weights alone is one of them."""
+    """Build the data flow of a graph; with `folds_constants`, results that depend only on weights count as weights."""
     tensors, operators = graph.tensors, graph.operators
     constants = _constants(graph) if folds_constants else set()
     flow = Flow(
@@ -138,7 +138,7 @@ def flow_of(graph: Graph, classes: Classes, folds_constants: bool = False) -> Fl
 
 
 def _constants(graph: Graph) -> set[int]:
-    """Operators that no input reaches, nothing returns and nothing later overwrites."""
+    """Find the operators that no input reaches, whose result the model does not return and no operator overwrites."""
     overwritten = {o.operator_id: graph.tensors[o.writes[0]].storage_tensor_id for o in graph.operators if o.is_inplace}
     returned = {t.storage_tensor_id for t in graph.tensors if t.is_output}
     varying = {t.tensor_id for t in graph.tensors if t.producer_operator_id is None and t.role not in WEIGHT_ROLES}
@@ -167,7 +167,7 @@ def _constants(graph: Graph) -> set[int]:
 
 
 def _overwritten(graph: Graph) -> set[int]:
-    """Storages that an operator writes in place."""
+    """Find the storages that an operator writes in place."""
     tensors = graph.tensors
     return {
         tensors[t].storage_tensor_id
@@ -187,7 +187,7 @@ def _follow_view(flow: Flow, operator: GraphOperator) -> None:
         if flow.role[shown] == "weight":
             flow.role[tensor] = "weight"
         if flow.role[shown] == "kv_cache" or flow.role[tensor] == "kv_cache":
-            # what a later run reads again is written, whoever reads it in this one
+            # a later run reads the cache, so it is written even if nothing in this run reads it
             flow.role[tensor] = "kv_cache"
             flow.escapes[flow.origin[tensor]] = True
 
@@ -223,7 +223,7 @@ def _connect(flow: Flow, operator: GraphOperator, storages: dict[int, _Storage])
 
 
 def _producer(flow: Flow, tensor: int) -> list[tuple[int, int]]:
-    """Kernel operator that made the bytes of a tensor, with the tensor it made; none for an input."""
+    """Return the kernel operator that wrote a tensor's bytes, with its result; empty for an input."""
     origin = flow.origin[tensor]
     producer = flow.graph.tensors[origin].producer_operator_id
     if producer is None or origin not in flow.readers[producer]:
@@ -232,7 +232,7 @@ def _producer(flow: Flow, tensor: int) -> list[tuple[int, int]]:
 
 
 def _let_escape(flow: Flow, storages: dict[int, _Storage]) -> None:
-    """Mark what must be written although no operator reads it."""
+    """Mark tensors that must be written although no operator reads them."""
     tensors = flow.graph.tensors
     returned = set()
     for tensor in tensors:

@@ -1,4 +1,4 @@
-"""Which operators run as one kernel under a backend: its fusion rules applied to the data flow.
+"""Groups operators into kernels, by a backend's fusion rules and the data flow.
 
 Operators are visited in execution order; each may join the kernels of its producers where a rule
 allows it. A join that would make the graph of kernels cyclic is refused, so that graph is acyclic by
@@ -16,28 +16,28 @@ from .rules import FusionTable
 from .wide import is_worked_out_again
 
 _CHARACTER = {"create": 0, "copy": 1, "cast": 1, "elementwise": 1, "activation": 1, "batch_norm": 1}
-"""How little a class decides about the speed of its kernel; the others rank 2, matrix products 3."""
+"""Rank of a class in deciding the speed of its kernel; unlisted classes rank 2, matrix products 3."""
 
 
 @dataclass(slots=True)
 class Partition:
-    """The graph of kernels under one backend; a kernel's id is its place in execution order."""
+    """The graph of kernels under one backend; a kernel's id is its position in execution order."""
 
     backend: str
     members: list[list[int]]
-    """By kernel: the kernel operators it executes, in order."""
+    """Kernel operators of each kernel, in order."""
     views: list[list[int]]
-    """By kernel: the views dispatched just before it."""
+    """Views dispatched just before each kernel."""
     kernel_of: list[int]
-    """By operator: its kernel; -1 for a view or a constant in a graph that has nothing else."""
+    """Kernel of each operator; -1 for a view or a constant in a graph that has nothing else."""
     folded: set[int]
     """Operators that cost nothing: folded into a neighbour's weights, or constants."""
     edges: list[tuple[int, int]]
-    """Producer and consumer kernel, each pair once, always upwards."""
+    """Producer and consumer kernels, each pair once, always upwards."""
     stage: list[int]
-    """By kernel: longest distance from an input."""
+    """Longest distance of each kernel from an input."""
     anchor: list[int]
-    """By kernel: the operator that gives it its character."""
+    """Operator of each kernel that decides its class."""
 
     @property
     def count(self) -> int:
@@ -46,7 +46,7 @@ class Partition:
 
 
 def partition(flow: Flow, backend: str, fusion: FusionTable, folds_norm: bool) -> Partition:
-    """Kernels of a graph under a backend.
+    """Group a graph into kernels under a backend.
 
     `fusion` maps producer and consumer (class or ATen operator) to conditions; see `rules`.
     """
@@ -63,19 +63,19 @@ class _Groups:
         count = len(flow.graph.operators)
         self.parent = list(range(count))
         self.before = [0] * count
-        """By group: bit set of the groups with a path to it."""
+        """Bit set, for each group, of the groups with a path to it."""
         self.producers: list[set[int]] = [set() for _ in range(count)]
         self.product: list[int | None] = [
             o.operator_id if o.operator_class in flow.classes.matrix else None for o in flow.graph.operators
         ]
-        """By group: its last matrix operator."""
+        """Last matrix operator of each group."""
         self.earliest = list(range(count))
-        """By group: the member visited first, before all that follows the group."""
+        """Member of each group visited first, before all that follows the group."""
         self.visited = 0
-        """Operators below this id take part."""
+        """Limit of the operator ids visited so far."""
 
     def find(self, operator: int) -> int:
-        """Group of an operator."""
+        """Return the group of an operator."""
         parent = self.parent
         while parent[operator] != operator:
             parent[operator] = parent[parent[operator]]
@@ -83,7 +83,7 @@ class _Groups:
         return operator
 
     def visit(self, operator: int) -> None:
-        """Let an operator, all of whose producers were visited, take part as a group of its own."""
+        """Add an operator, all of whose producers were visited, as a group of its own."""
         bits = 0
         for producer in self.flow.predecessors[operator]:
             group = self.find(producer)
@@ -93,7 +93,7 @@ class _Groups:
         self.visited = operator + 1
 
     def can_join(self, first: int, second: int) -> bool:
-        """False when a third kernel would have to run between the two."""
+        """Return False when a third kernel would have to run between the two."""
         return not self._is_between(first, second) and not self._is_between(second, first)
 
     def _is_between(self, first: int, second: int) -> bool:
@@ -106,7 +106,7 @@ class _Groups:
         return False
 
     def join(self, first: int, second: int) -> None:
-        """Make one group, named `first`, of two groups that `can_join`."""
+        """Merge two groups that `can_join` into one named `first`."""
         before = self.before
         either = 1 << first | 1 << second
         gained = (before[first] | before[second]) & ~either
@@ -124,12 +124,12 @@ class _Groups:
                     before[group] |= reached
 
     def _is_last(self, group: int) -> bool:
-        """True when nothing visited can follow the group: it is the operator visited last."""
+        """Return True when no visited operator can follow the group: it is the operator visited last."""
         return group == self.visited - 1 and self.parent[group] == group
 
 
 def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) -> set[int]:
-    """Join operators in execution order; returns those folded into their producer's weights."""
+    """Join operators in execution order, and return those folded into their producer's weights."""
     folded: set[int] = set()
     for consumer in flow.kernel_operators:
         groups.visit(consumer)
@@ -149,7 +149,7 @@ def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) ->
 
 
 def _candidates(flow: Flow, groups: _Groups, consumer: int) -> list[int]:
-    """Operators whose results it reads, those in a kernel with a product first, then the latest.
+    """Return the producers of an operator, those in a kernel with a product first, then the latest.
 
     A KV-cache always lies between kernels.
     """
@@ -161,9 +161,9 @@ def _candidates(flow: Flow, groups: _Groups, consumer: int) -> list[int]:
 
 
 def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, consumer: int, folded: set[int]) -> bool:
-    """Whether the rules let a consumer run in its producer's kernel.
+    """Return True if the rules let a consumer run in its producer's kernel.
 
-    Where that kernel has a product, they must let it run right after the product too. What is folded
+    Where that kernel has a product, they must let it run right after the product too. An operator folded
     into a product counts as that product.
     """
     names = flow.names
@@ -175,7 +175,7 @@ def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, con
     if "inlined" in conditions and is_worked_out_again(flow, producer, groups.find):
         return False
     if "chained" in conditions and groups.find(producer) == producer:
-        return False  # a group bears the name of its first member: this one follows nobody
+        return False  # a group has the name of its first member, so this one follows no other
     if product is None or product == producer or groups.product[consumer] is not None:
         return True
     conditions = _conditions(fusion, names[product], names[consumer])
@@ -183,7 +183,7 @@ def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, con
 
 
 def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[str, str]) -> frozenset[str] | None:
-    """Conditions of the most specific rule: one that names an ATen operator wins over its class."""
+    """Return the conditions of the most specific rule: one that names an ATen operator wins over its class."""
     for first in producer:
         for second in consumer:
             found = fusion.get((first, second))
@@ -193,7 +193,7 @@ def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[
 
 
 def _hold(flow: Flow, conditions: frozenset[str], producer: int, consumer: int, sized: int) -> bool:
-    """Whether a consumer of a producer meets the conditions; sizes are compared with those of `sized`."""
+    """Return True if a consumer of a producer meets the conditions; sizes are compared with those of `sized`."""
     if "single_consumer" in conditions and not _is_sole_reader(flow, producer, consumer):
         return False
     if "innermost" in conditions and not _is_innermost(flow, consumer):
@@ -202,9 +202,9 @@ def _hold(flow: Flow, conditions: frozenset[str], producer: int, consumer: int, 
 
 
 def _is_innermost(flow: Flow, consumer: int) -> bool:
-    """False for a reduction of images over their pixels where these are planned channels-last: the pixels of a
-    channel then lie apart, and a loop over them is not that of what makes them. Inductor keeps the two as kernels of
-    their own: timm's results on an RTX 4090 show the third pass (SE-ResNet beside ResNet, PyTorch 2.4 and 2.9)."""
+    """Return False for a reduction of images over their pixels where these are planned channels-last: the pixels of a
+    channel then lie apart, so that a loop over them differs from the producer's loop. Inductor keeps the two as separate
+    kernels: timm's results on an RTX 4090 show the third pass (SE-ResNet against ResNet, PyTorch 2.4 and 2.9)."""
     graph = flow.graph
     if graph.planned_format != "nhwc" or not flow.reads[consumer]:
         return True
@@ -217,14 +217,14 @@ def _is_innermost(flow: Flow, consumer: int) -> bool:
 
 
 def _is_sole_reader(flow: Flow, producer: int, consumer: int) -> bool:
-    """True when nobody else, a returned value included, needs what the producer wrote."""
+    """Return True when only the consumer needs the producer's results."""
     if flow.successors[producer] != {consumer}:
         return False
     return not any(flow.escapes[t] for t in flow.readers[producer])
 
 
 def _is_foldable(flow: Flow, operator_id: int) -> bool:
-    """True for a batch normalization whose only producer is a product that only it reads."""
+    """Return True for a batch normalization whose only producer is a product that only it reads."""
     operators = flow.graph.operators
     if operators[operator_id].operator_class != "batch_norm" or not flow.reads[operator_id]:
         return False
@@ -235,12 +235,12 @@ def _is_foldable(flow: Flow, operator_id: int) -> bool:
 
 
 def _written(flow: Flow, operator_id: int) -> float:
-    """Elements of the largest result."""
+    """Return the elements of the largest result."""
     return max((flow.size[t] for t in flow.graph.operators[operator_id].writes), default=0.0)
 
 
 def _sizes(flow: Flow, operator_id: int) -> set[float]:
-    """Elements an operator loops over: those it writes and, of a reduction over what lies together, those it reads."""
+    """Return the element counts of an operator's loops: those it writes and, for a contiguous reduction, those it reads."""
     sizes = {_written(flow, operator_id)}
     if flow.graph.operators[operator_id].operator_class == "reduction" and _is_innermost(flow, operator_id):
         sizes.update(flow.size[t] for t, _ in flow.reads[operator_id])
@@ -248,7 +248,7 @@ def _sizes(flow: Flow, operator_id: int) -> set[float]:
 
 
 def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Partition:
-    """Number the groups in execution order: any order their edges allow, the earliest member first."""
+    """Number the groups in execution order: any order that their edges allow, the earliest member first."""
     members: dict[int, list[int]] = {}
     for operator_id in flow.kernel_operators:
         members.setdefault(groups.find(operator_id), []).append(operator_id)
@@ -286,8 +286,8 @@ def _ordered(flow: Flow, backend: str, groups: _Groups, folded: set[int]) -> Par
 
 
 def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[int]]]:
-    """Kernel of every operator, and the views of every kernel. A view or a constant goes to the
-    kernel of the kernel operator that follows it, or of the last one where none does."""
+    """Return the kernel of every operator, and the views of every kernel. A view or a constant goes to the
+    kernel of the next kernel operator, or of the last one at the end."""
     kernel_of = [-1] * len(flow.graph.operators)
     for kernel, inside in enumerate(members):
         for operator_id in inside:
@@ -307,7 +307,7 @@ def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[
 
 
 def _stages(count: int, edges: list[tuple[int, int]]) -> list[int]:
-    """Longest distance of each kernel from an input; `edges` are sorted and point upwards."""
+    """Return the longest distance of each kernel from an input; `edges` are sorted and point upwards."""
     stage = [0] * count
     for producer, consumer in edges:
         if stage[consumer] <= stage[producer]:
@@ -316,7 +316,7 @@ def _stages(count: int, edges: list[tuple[int, int]]) -> list[int]:
 
 
 def _anchor(flow: Flow, members: list[int]) -> int:
-    """The operator with most multiply-accumulates among products, else the one that decides most."""
+    """Return the operator with most multiply-accumulates among products, else the one with the highest rank."""
     if len(members) == 1:
         return members[0]
     operators = flow.graph.operators

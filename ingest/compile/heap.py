@@ -1,10 +1,10 @@
-"""How much of the memory that a run on a processor allocates has to be handed out by the system, page by page.
+"""Share of a run's memory on a CPU that the system must hand out page by page.
 
-glibc's `malloc` gives the top of its heap back once more of it is free than twice the largest block that it has seen
-freed (`trim_threshold` follows `mmap_threshold`, mallopt(3)), and what was given back comes as fresh pages: half a
-microsecond each 4 KiB, a quarter of ResNet-50's time in one run and nothing in the next network of the same size. A
-run is played twice, kernel by kernel, and the second time counts. The heap is taken for packed without holes. Blocks
-of 32 MiB and more never lie in it (`DEFAULT_MMAP_THRESHOLD_MAX`).
+glibc's `malloc` returns the top of its heap to the system when the free top exceeds twice the largest block freed
+so far (`trim_threshold` follows `mmap_threshold`, mallopt(3)). Returned memory comes again as fresh pages, at half a
+microsecond each 4 KiB: a quarter of ResNet-50's time in one run, and nothing in the next network of the same size. The
+simulation plays a run twice, kernel by kernel, and counts the second time. It assumes that the heap has no holes. Blocks
+of 32 MiB and more never lie in the heap (`DEFAULT_MMAP_THRESHOLD_MAX`).
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from .lifetime import BEFORE_RUN, Lifetime
 from .rules import Rules
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Batches at which a run is played."""
+"""Batches at which a run is simulated."""
 
 LARGEST_BYTE = 32 * 2**20
-"""Size from which `malloc` maps every block anew."""
+"""Size from which `malloc` maps each block separately. [byte]"""
 
 LEAST_BYTE = 128 * 2**10
-"""Threshold before anything was freed (`DEFAULT_MMAP_THRESHOLD`)."""
+"""Threshold before the first free (`DEFAULT_MMAP_THRESHOLD`). [byte]"""
 
 TOP_PAD_BYTE = 128 * 2**10
-"""What `malloc` asks for beyond its need (`M_TOP_PAD`): with it, two free blocks of the largest size are enough for the
-heap to be given back."""
+"""Excess of each request of `malloc` over its need (`M_TOP_PAD`): with it, two free blocks of the largest size suffice
+for a trim. [byte]"""
 
 NATIVE_ELEMENTS = 20480
 """Elements of the input up to which PyTorch convolves one sample without oneDNN (`use_mkldnn` in Convolution.cpp)."""
 
 BLOCK_CHANNELS = 16
-"""Channels of a block of oneDNN's; it reads images of fewer as they lie."""
+"""Channels of a block in oneDNN, which reads images of fewer channels without reordering."""
 
 
 @dataclass(slots=True)
 class Block:
-    """Memory held from the first to the last kernel."""
+    """Memory kept from the first to the last kernel."""
 
     first: int
     last: int
@@ -50,7 +50,7 @@ class Block:
 
 @dataclass(slots=True)
 class Call:
-    """A convolution's call of the library, with its quantities at one batch."""
+    """A convolution's library call, with its quantities at one batch."""
 
     kernel: int
     operator: GraphOperator
@@ -64,9 +64,9 @@ def growth(
     block: Mapping[int, int],
     rules: Rules,
 ) -> list[tuple[int, float]]:
-    """Batch, and the bytes by which the heap grows as a share of those of results and library calls, where that rises with
-    the batch. It is never taken to fall, for no larger batch shall be the faster one, but from a sample that ATen misreads
-    to two that it does not."""
+    """Return pairs of a batch and the heap's growth, as a share of the bytes of results and library calls, for each batch
+    at which that share rises. The share never falls, so that a larger batch is never faster, except from one sample that
+    ATen misreads to two samples that it reads correctly."""
     found: list[tuple[int, float]] = []
     bits, convolutions = rules.bits, rules.classes.convolution
     plans_layout = partition.backend in rules.plans_layout
@@ -87,7 +87,7 @@ def growth(
 
 
 def heap_growth(small: list[Block], count: int) -> float:
-    """Bytes by which the heap grows in a run that follows upon another."""
+    """Return the heap's growth in the second of two equal runs. [byte]"""
     taken, given = [0.0] * count, [0.0] * count
     for b in small:
         taken[b.first] += b.byte
@@ -109,7 +109,7 @@ def heap_growth(small: list[Block], count: int) -> float:
 def _results(
     graph: Graph, held: Mapping[int, Lifetime], block: Mapping[int, int], bits: Mapping[str, float], batch: int
 ) -> list[Block]:
-    """What kernels hand to each other; the run's inputs are the caller's."""
+    """Return the blocks that kernels pass to each other; the run's inputs belong to the caller."""
     found: dict[int, Block] = {}
     for storage, (first, last) in held.items():
         if first <= BEFORE_RUN:
@@ -124,8 +124,8 @@ def _results(
 def scratch(
     graph: Graph, calls: Sequence[Call], bits: Mapping[str, float], batch: int, plans_layout: bool
 ) -> list[Block]:
-    """What a convolution holds while it runs: the columns of a small image, or its weights in oneDNN's order; of nchw
-    images also these in blocks of channels, the source before the result is copied back."""
+    """Return the scratch of each convolution: the columns of a small image, or its weights in oneDNN's order, and in nchw
+    also the image in blocks of channels; the source is freed before the result is copied back."""
     found = []
     layouts = {} if plans_layout else graph.layouts.get("nchw", {})
     for call in calls:
@@ -148,15 +148,15 @@ def scratch(
 
 
 def _is_misread(graph: Graph, call: Call) -> bool:
-    """True where one sample comes as a view, which inductor gives a batch stride of 0 and ATen no longer takes for
-    channels-last, with weights that are channels-last and nchw at once: a copy in nchw comes first."""
+    """Return True where one sample comes as a view, whose batch stride of 0 from inductor hides from ATen that it is
+    channels-last, with weights that are channels-last and nchw at once: ATen first copies it to nchw."""
     image = graph.tensors[call.operator.reads[0]]
     is_view = image.is_batch_first and image.shape != graph.tensors[image.storage_tensor_id].shape
     return is_view and graph.planned_format == "nhwc" and call.quantity.get("taps", 1.0) == 1
 
 
 def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, float], batch: int) -> list[Block]:
-    """Weights of several taps channels-last, where a backend plans images so: those of one size lie in one block, held
+    """Return the weights of several taps in channels-last, where a backend plans images so: weights of one size share a block
     from the first such convolution to the last."""
     found: dict[float, Block] = {}
     for call in calls:
@@ -167,7 +167,7 @@ def _channels_last(graph: Graph, calls: Sequence[Call], bits: Mapping[str, float
 
 
 def convolution_calls(graph: Graph, partition: Partition, batch: int, convolutions: Container[str]) -> list[Call]:
-    """The convolutions that are kernels, in order, with their sizes at a batch; `convolutions` are classes."""
+    """List the convolutions that are kernels, in order, with their sizes at a batch; `convolutions` are classes."""
     anchors = ((kernel, graph.operators[anchor]) for kernel, anchor in enumerate(partition.anchor))
     return [
         Call(s, o, {name: _value(p, batch) for step in o.steps for name, p in step.quantities.items()})

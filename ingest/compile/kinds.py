@@ -1,4 +1,4 @@
-"""What an operator is to people who read a partition, beside its class: a convolution of single pixels, a member of a
+"""Kinds of operators that a partition's reader distinguishes within a class: a convolution of single pixels, a member of a
 squeeze-and-excite gate (Hu et al. 2018, arXiv:1709.01507)."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _BETWEEN = frozenset({"activation", "batch_norm", "norm"})
 
 
 def kinds(graph: Graph) -> list[str]:
-    """Kind of every operator: its class, unless it is one of those above."""
+    """Return the kind of every operator: its class, unless it is one of those above."""
     found = [POINTWISE if _is_pointwise(o) else o.operator_class for o in graph.operators]
     for operator in graph.operators:
         if operator.aten_operator.startswith("aten.mul") and len(operator.reads) == 2:
@@ -29,7 +29,7 @@ def _is_pointwise(operator: GraphOperator) -> bool:
 
 
 def _gate(graph: Graph, gate: int, gated: int) -> list[int]:
-    """Operators that make a gate of what it gates: pooled over pixels, reduced, expanded, squashed; none for another."""
+    """Find the operators that compute a gate from the gated tensor: pool over pixels, reduce, expand, squash; else none."""
     squash = _producer(graph, gate)
     if squash is None or "sigmoid" not in squash.aten_operator:
         return []
@@ -49,7 +49,7 @@ def _gate(graph: Graph, gate: int, gated: int) -> list[int]:
 
 
 def _source(graph: Graph, tensor_id: int) -> int:
-    """The tensor itself, or the one that it is a view of."""
+    """Return the base of a view, or the tensor itself."""
     producer = graph.tensors[tensor_id].producer_operator_id
     while producer is not None and graph.operators[producer].is_view:
         tensor_id = graph.operators[producer].reads[0]
@@ -58,6 +58,6 @@ def _source(graph: Graph, tensor_id: int) -> int:
 
 
 def _producer(graph: Graph, tensor_id: int) -> GraphOperator | None:
-    """Who made what a tensor shows; None of an input or a weight."""
+    """Return the operator that wrote a tensor's base; None for an input or a weight."""
     producer = graph.tensors[_source(graph, tensor_id)].producer_operator_id
     return None if producer is None else graph.operators[producer]

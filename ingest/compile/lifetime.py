@@ -1,14 +1,14 @@
-"""From which to which kernel each storage is held, under the rules by which a backend frees memory.
+"""First and last kernel that need each storage, under the rules by which a backend frees memory.
 
 A compiled backend frees a buffer after its last reader, and never allocates what stays inside a
-kernel. Eager PyTorch frees a tensor when Python drops the last reference: the arguments of a module
-call are held by the call itself until it returns, whatever its frame reassigns meanwhile, and a
-local variable holds its value until it is bound anew or its function returns. Tracing saw when that
-was; where it did not, the arguments of module calls alone are held longer than they are read. The
-engine that runs a backward pass is not Python: it frees what it has read. Gradients of weights are held
-throughout, as they are where steps add them up, over micro batches or in buckets of replicas. Weights,
-buffers and constants are resident and have no lifetime here; neither has a key-value cache, whose
-keys and values of this run are held as the activations they are.
+kernel. Eager PyTorch frees a tensor when Python drops the last reference: a module
+call keeps its arguments until it returns, whatever its frame reassigns meanwhile, and a
+local variable keeps its value until it is rebound or its function returns. Tracing records these
+times; where it did not, only the arguments of module calls live longer than their last reader. The
+engine that runs a backward pass is not Python: it frees what it has read. Gradients of weights live
+throughout, because steps add them up over micro batches or in buckets of replicas. Weights,
+buffers and constants are resident and have no lifetime here. Neither has a key-value cache, whose
+keys and values of this run live as ordinary activations.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from .fusion import Partition
 
 BEFORE_RUN = -1
-"""Allocated before the first kernel: a model input, or what was computed once for all runs."""
+"""First kernel of a storage allocated before the run: a model input, or a result computed once for all runs."""
 
 RESIDENT_ROLES = frozenset({"weight", "buffer", "constant", "kv_cache"})
-"""Roles of tensors that are held outside the timeline."""
+"""Roles of tensors that stay in memory throughout."""
 
 Lifetime = tuple[int, int]
 
 
 def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()) -> dict[int, Lifetime]:
-    """First and last kernel of every storage that is allocated, by tensor id of the storage.
+    """Return the first and last kernel of every storage that is allocated, by tensor id of the storage.
 
-    `constants` are operators computed once, before any run: what others read of them is kept for good.
+    `constants` are operators computed once, before any run: those of their results that others read live for good.
     """
     if not partition.count:
         return {}
@@ -75,7 +75,7 @@ def lifetimes(graph: Graph, partition: Partition, constants: Container[int] = ()
 
 
 def _storages(graph: Graph) -> list[int]:
-    """Storage of each tensor; a key-value cache entry stands for the key or value just computed."""
+    """Return the storage of each tensor; for a key-value cache entry, that of the key or value just computed."""
     storage_of = [tensor.storage_tensor_id for tensor in graph.tensors]
     for operator in graph.operators:
         for written in operator.writes:
@@ -87,7 +87,7 @@ def _storages(graph: Graph) -> list[int]:
 
 
 def _held_by_python(graph: Graph) -> Iterable[tuple[int, int]]:
-    """(tensor, last operator) for each activation that Python may hold longer than it is read."""
+    """Yield (tensor, last operator) for each activation that Python may keep after its last reader."""
     for tensor in graph.tensors:
         if tensor.held_operator_id is not None:
             yield tensor.tensor_id, tensor.held_operator_id
@@ -97,10 +97,10 @@ def _held_by_python(graph: Graph) -> Iterable[tuple[int, int]]:
 
 
 def _held_arguments(graph: Graph) -> Iterable[tuple[int, int]]:
-    """(tensor, last operator) for each activation that a module call holds as its argument.
+    """Yield (tensor, last operator) for each activation that a module call keeps as its argument.
 
-    A tensor made outside a call and read inside it was passed to the outermost such call. Autograd calls no modules: what the
-    backward pass reads is freed after its last reader.
+    A tensor made outside a call and read inside it was passed to the outermost such call. Autograd calls no modules: a
+    tensor that the backward pass reads is freed after its last reader.
     """
     chains = _module_chains(graph)
     starts, ends = _call_extents([chains[operator.module_id] for operator in graph.operators])
@@ -119,7 +119,7 @@ def _held_arguments(graph: Graph) -> Iterable[tuple[int, int]]:
 
 
 def _module_chains(graph: Graph) -> dict[int, tuple[int, ...]]:
-    """Module ids from the root to each module."""
+    """Return the module ids from the root to each module."""
     chains: dict[int, tuple[int, ...]] = {}
     for module in sorted(graph.modules, key=lambda m: m.depth):
         parent = module.parent_module_id
@@ -129,7 +129,7 @@ def _module_chains(graph: Graph) -> dict[int, tuple[int, ...]]:
 
 
 def _call_extents(chains: list[tuple[int, ...]]) -> tuple[list[list[int]], list[list[int]]]:
-    """First and last operator of each module call an operator is in, outermost call first."""
+    """Return the first and last operator of each module call that contains an operator, outermost call first."""
     starts = _call_starts(chains)
     last = len(chains) - 1
     mirrored = _call_starts(chains[::-1])
@@ -151,7 +151,7 @@ def _call_starts(chains: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _last_kernels(operators: Sequence[GraphOperator], kernel_of: Sequence[int]) -> list[int]:
-    """Kernel of the last operator up to each one that is a kernel rather than a view."""
+    """Return, for each operator, the kernel of the last operator so far that is not a view."""
     last: list[int] = []
     for operator in operators:
         if operator.is_view and last:

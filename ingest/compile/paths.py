@@ -3,11 +3,11 @@ without recursion: the sum over segments of the largest sum over their paths.
 
 Node numbers are execution order, so every edge points upwards. A node that no edge jumps over lies
 on every path; between two such cut nodes the paths are listed one by one. Where they are more than
-`PATH_LIMIT`, the longest edges are left out until new cut nodes appear: the graph without them asks
-for more order than the real one, so its path is an upper bound, and the paths that use real edges
-from cut to cut are a lower one. Both agree unless a branch that waits far from its producer is the
-slowest of all, and a query sees whether they do. Where that does not help either, each level of
-equal depth stands for a segment and each of its nodes for a path, an upper bound only.
+`PATH_LIMIT`, the longest edges are left out until new cut nodes appear. The graph without them imposes
+more order than the real one, so its path is an upper bound, and the paths that use real edges
+from cut to cut are a lower one. Both agree unless the slowest branch waits far from its producer,
+and a query sees if they agree. Where that does not help either, each level of
+equal depth becomes a segment and each of its nodes a path, which gives only an upper bound.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .fusion import Partition
 
 PATH_LIMIT = 64
-"""Paths a segment may have before it is cut by force."""
+"""Number of paths above which a segment is cut by force."""
 
 DEPTH_TOLERANCE = 1.25
-"""Largest growth of the longest path, in nodes, that leaving out edges may cause; more and levels
+"""Largest growth of the longest path, in nodes, that leaving out edges may cause; above it, levels
 are the better bound."""
 
 Edge = tuple[int, int]
@@ -32,7 +32,7 @@ Edge = tuple[int, int]
 
 @dataclass(slots=True)
 class Path:
-    """Nodes of one way through a segment."""
+    """A path through a segment, by its nodes."""
 
     nodes: list[int]
     is_exact: bool
@@ -42,7 +42,7 @@ Segment = list[Path]
 
 
 def path_segments(partition: Partition) -> list[tuple[int, int, int, bool]]:
-    """Rows (segment, path, kernel, is exact) of a backend's graph of kernels."""
+    """Return rows (segment, path, kernel, is exact) of a backend's graph of kernels."""
     return [
         (segment_id, path_id, kernel_id, path.is_exact)
         for segment_id, segment in enumerate(segments(partition.count, partition.edges))
@@ -52,9 +52,9 @@ def path_segments(partition: Partition) -> list[tuple[int, int, int, bool]]:
 
 
 def segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
-    """Segments of a graph of `count` nodes, in order; every node lies on at least one path.
+    """Return the segments of a graph of `count` nodes, in order; every node lies on at least one path.
 
-    Raises ValueError when an edge does not point upwards.
+    Raise ValueError when an edge does not point upwards.
     """
     if count == 0:
         return []
@@ -74,7 +74,7 @@ def segments(count: int, edges: Iterable[Edge]) -> list[Segment]:
 
 
 def _reduce(count: int, edges: Iterable[Edge]) -> list[Edge]:
-    """The graph without the edges that a longer path makes redundant (transitive reduction)."""
+    """Remove the edges that a longer path makes redundant (transitive reduction)."""
     consumers: list[list[int]] = [[] for _ in range(count)]
     for u, w in set(edges):
         if not 0 <= u < w < count:
@@ -93,7 +93,7 @@ def _reduce(count: int, edges: Iterable[Edge]) -> list[Edge]:
 
 
 def _between_cuts(start: int, end: int, edges: list[Edge]) -> list[tuple[int, int, list[Edge]]]:
-    """Intervals between neighbouring cut nodes of `start..end`, each with the edges inside it."""
+    """Return the intervals between neighbouring cut nodes of `start..end`, each with the edges inside it."""
     jumping = [0] * (end - start + 2)
     for u, w in edges:
         jumping[u + 1 - start] += 1
@@ -115,7 +115,7 @@ def _between_cuts(start: int, end: int, edges: list[Edge]) -> list[tuple[int, in
 
 
 def _segment(start: int, end: int, edges: list[Edge]) -> list[Segment]:
-    """Segments that cover the nodes strictly between two cut nodes."""
+    """Return segments that cover the nodes strictly between two cut nodes."""
     if end == start + 1:
         return []
     if _path_count(start, end, edges) <= PATH_LIMIT:
@@ -132,7 +132,7 @@ def _segment(start: int, end: int, edges: list[Edge]) -> list[Segment]:
 
 
 def _relax(start: int, end: int, edges: list[Edge]) -> list[Segment] | None:
-    """Segments after leaving out the longest edges; None when no cut node appears."""
+    """Return the segments after leaving out the longest edges; None when no cut node appears."""
     longest = max(w - u for u, w in edges)
     while longest > 1:
         longest = min(longest - 1, longest * 3 // 4 + 1)
@@ -169,7 +169,7 @@ def _neighbours(start: int, end: int, edges: list[Edge]) -> tuple[dict[int, list
 
 
 def _path_count(start: int, end: int, edges: list[Edge]) -> int:
-    """Ways through the inner nodes; a node without a producer begins one, without a consumer ends one."""
+    """Count the paths through the inner nodes; a node without a producer begins one, without a consumer ends one."""
     producers, consumers = _neighbours(start, end, edges)
     ways = {start: 1}
     total = 0
@@ -182,7 +182,7 @@ def _path_count(start: int, end: int, edges: list[Edge]) -> int:
 
 
 def _enumerate(start: int, end: int, edges: list[Edge]) -> Segment:
-    """Every way through the inner nodes, exact when real edges join it to both cut nodes."""
+    """List every path through the inner nodes, exact when real edges join it to both cut nodes."""
     producers, consumers = _neighbours(start, end, edges)
     paths: Segment = []
     pending = [
@@ -203,7 +203,7 @@ def _enumerate(start: int, end: int, edges: list[Edge]) -> Segment:
 
 
 def _levels(start: int, end: int, edges: list[Edge]) -> list[Segment]:
-    """One segment for each depth of the inner nodes, each node a path of its own."""
+    """Return one segment for each depth of the inner nodes, each node a path of its own."""
     producers, _ = _neighbours(start, end, edges)
     depth = {start: -1}
     by_level: list[Segment] = []
@@ -216,12 +216,12 @@ def _levels(start: int, end: int, edges: list[Edge]) -> list[Segment]:
 
 
 def _depth(segments: list[Segment]) -> int:
-    """Nodes on the longest way through all segments."""
+    """Return the number of nodes on the longest path through all segments."""
     return sum(max(len(path.nodes) for path in segment) for segment in segments)
 
 
 def _merge_chains(segments: list[Segment]) -> list[Segment]:
-    """Neighbouring segments of a single path each, joined to one."""
+    """Join neighbouring segments of a single path each."""
     merged: list[Segment] = []
     for segment in segments:
         is_single = len(segment) == 1 and merged and len(merged[-1]) == 1

@@ -1,35 +1,35 @@
-"""Element types of a graph under a precision policy, passed along from inputs to outputs.
+"""Element types of a graph under a precision policy, propagated from inputs to outputs.
 
 Only tensors that are real floating point in the exported graph take part; integers, booleans and
-complex numbers keep their type, and what makes complex numbers computes in the type of their parts.
-What a policy does to an operator is a row of `precision_policy`:
+complex numbers keep their type, and an operator with complex results computes in the type of their parts.
+A row of `precision_policy` states the rule of an operator:
 
 - `drop`: operands are converted to `compute_precision`, the result is written in it (or in
   `activation_precision`);
 - `keep`: operands narrower than fp32 are converted to fp32, the result is fp32;
-- `widen`: operands are read as they are and widened within the kernel to fp32, the type of the result;
+- `widen`: operands are read unconverted and widened within the kernel to fp32, the type of the result;
 - `promote`: operands are converted to the widest among them, the result is of that type;
-- `absent`: the version of the framework that the policy stands for does not run the operator; its result is its last
+- `absent`: the framework version that the policy represents does not run the operator; its result is its last
   operand;
-- `follow`: operands are read as they are and the operator's own type promotion holds: the widest
+- `follow`: operands are read unconverted and the operator's own type promotion applies: the widest
   operand of an elementwise operator or a concatenation, else the first. With a `compute_precision`
   (tf32) only the arithmetic is of that type.
 
-A policy that says `drop` of everything (`*`) also takes inputs and constants in that type, as
-`model.half()` does; one that says `follow` leaves them, as autocast does. An in-place operator writes
-what its destination holds; autocast leaves those alone too.
+A policy that drops everything (`*`) also takes inputs and constants in that type, as
+`model.half()` does; one whose `*` follows leaves them, as autocast does. An in-place operator writes
+the type of its destination; autocast leaves those alone too.
 
-A result that the model itself makes narrower than its weights, in a region of its own under autocast, say, stays so
+A result that the model itself makes narrower than its weights, e.g. in an autocast region of its own, stays narrow
 where the policy asks for a wider one.
 
 A weight whose `weight_precision` is set is stored so and read without a conversion, because a kernel
 that takes quantized weights expands them on the fly. Vectors among them (biases, scales) keep the
-weight type of `*`: nobody quantizes those.
+weight type of `*`, because they are never quantized.
 
-What an attention's math path runs is one call: its operands are first converted as the row of `attention` says, then
-rows behind `attention|` hold within, and what leaves it is of the type that came in.
+An attention's math path counts as one call: its operands are first converted by the row of `attention`, then
+rows with the prefix `attention|` apply within, and its results have the type of its operands.
 
-Rows may hold in some modules alone (`MODULE`): a policy of its own for each pattern of their paths.
+Rows may apply to some modules only (`MODULE`): a policy of its own for each pattern of their paths.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from .dataflow import WEIGHT_ROLES, Flow, moves, viewed
 from .rules import PolicyRule, Rules
 
 MODULE = "module:"
-"""Before a pattern of modules and `|`: a row of the policy that holds in them, as `module:layer4.*|conv`."""
+"""Prefix of a policy row for the modules that match a pattern, as in `module:layer4.*|conv`."""
 
 ATTENTION = "attention"
 """Class of a call whose math path has rows of its own."""
 
 FULL = "fp32"
-"""Type that `keep` computes in."""
+"""Type in which `keep` computes."""
 
 
 @dataclass(slots=True)
@@ -66,9 +66,9 @@ class Types:
     """Element types under one policy."""
 
     tensor: list[str]
-    """By tensor: type in memory."""
+    """Type of each tensor in memory."""
     operator: list[str]
-    """By operator: type of the arithmetic."""
+    """Type of each operator's arithmetic."""
     casts: list[Cast] = field(default_factory=list)
     """Conversions inserted: one a weight and run, one a read of an activation."""
     reads: list[tuple[int, int, str]] = field(default_factory=list)
@@ -76,12 +76,12 @@ class Types:
 
 
 def propagate(flow: Flow, policy: dict[str, PolicyRule], rules: Rules) -> Types:
-    """Types of all tensors and operators, and the conversions between them, under a policy."""
+    """Return the types of all tensors and operators, and the conversions between them, under a policy."""
     return _Propagation(flow, policy, rules).run()
 
 
 def lies_in(path: str, pattern: str) -> bool:
-    """Whether a pattern matches a module or one around it."""
+    """Return True if a pattern matches a module or one around it."""
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*")
 
 
@@ -104,11 +104,11 @@ class _Propagation:
         self.types = Types([t.precision for t in self.tensors], [""] * len(flow.graph.operators))
         self.weights_cast: set[tuple[int, str]] = set()
         self.returned: dict[int, str] = {}
-        """By tensor: type that leaves an attention, of a result that its math path keeps in another."""
+        """Type in which a result leaves its attention, where the math path computes in another, by tensor."""
         self.crossed: set[tuple[int, int]] = set()
-        """Tensors and attentions whose border they are converted at."""
+        """Pairs of a tensor and an attention at whose border it was converted."""
         self.held: dict[int, str] = {}
-        """Types in which the operator at hand reads its operands."""
+        """Types in which the current operator reads its operands."""
         weights = {t.precision for t in self.tensors if t.role in WEIGHT_ROLES and self.is_real[t.tensor_id]}
         self.weight_bits = max((self.bits[precision] for precision in weights), default=self.bits[FULL])
 
@@ -124,8 +124,8 @@ class _Propagation:
         return self.types
 
     def _rule(self, operator: GraphOperator) -> PolicyRule:
-        """The row of the module class it stands in (`norm:timm.LayerNorm`, `norm:LayerNorm`), else of its ATen
-        operator, else of its class, else of everything; of the policy of its module, where that has one of its own."""
+        """Return the row of the operator's module class (`norm:timm.LayerNorm`, `norm:LayerNorm`), else of its ATen
+        operator, else of its class, else of `*`, from the policy of its module if it has one of its own."""
         name, operator_class = self.flow.names[operator.operator_id]
         module = self.flow.graph.modules[operator.module_id]
         policy = self._policy_of(module.path)
@@ -140,14 +140,14 @@ class _Propagation:
         return policy.get(name) or policy.get(operator_class) or policy["*"]
 
     def _policy_of(self, path: str) -> dict[str, PolicyRule]:
-        """The rows that hold in a module: those of the first pattern that it or a module around it matches, else the policy's."""
+        """Return the rows for a module: those of the first pattern that matches it or a module around it, else the policy's."""
         for pattern, policy in self.patterns.items():
             if lies_in(path, pattern):
                 return policy
         return self.policy
 
     def _store_weights(self) -> None:
-        """Types in which weights lie in memory: the widest that one of their readers asks for."""
+        """Store each weight in the widest type for which one of its readers asks."""
         wanted: dict[int, set[str]] = {}
         for operator_id, weight in self.flow.weight_reads:
             if self.is_real[weight]:
@@ -171,12 +171,12 @@ class _Propagation:
                     self.types.tensor[tensor.tensor_id] = given
 
     def _pass_through(self, operator: GraphOperator) -> None:
-        """A view shows what it views; its dispatch computes nothing."""
+        """Give a view the type of its base; its dispatch computes nothing."""
         shown = viewed(operator, self.flow.graph)
         types = self.types.tensor
         for tensor in operator.writes:
             if self.tensors[tensor].role == "kv_cache" and self.is_real[tensor] and self.everything.rule == "drop":
-                types[tensor] = _result(self.everything)  # whatever rotated them computes in
+                types[tensor] = _result(self.everything)  # although rotating them may compute in another type
             elif shown is not None and self.is_real[tensor] and self.is_real[shown]:
                 types[tensor] = types[shown]
                 if shown in self.returned:
@@ -190,7 +190,7 @@ class _Propagation:
         types = self.types.tensor
         own = [t for t in results if self.tensors[t].storage_tensor_id == t]
         is_inplace = operator.is_inplace
-        if is_inplace and 0 < len(own) < len(results):  # beside its result it writes a state, in that one's type
+        if is_inplace and 0 < len(own) < len(results):  # it also writes a state, in the state's type
             states = {t: self.tensors[t].storage_tensor_id for t in results if t not in own}
             for tensor, state in states.items():
                 types[tensor] = types[state]
@@ -234,13 +234,13 @@ class _Propagation:
         self.types.operator[operator.operator_id] = computed
 
     def _entered(self, operator: GraphOperator) -> str | None:
-        """Type to which the operands of its attention are converted, where its math path has rows of its own."""
+        """Return the type to which operands of the operator's attention are converted, if the math path has rows of its own."""
         policy = self._policy_of(self.flow.graph.modules[operator.module_id].path)
         call = policy.get(ATTENTION) or policy["*"]
         return call.compute_precision if f"{ATTENTION}|*" in policy and call.rule == "drop" else None
 
     def _received(self, operator: GraphOperator, operands: list[int]) -> dict[int, str]:
-        """Types in which it gets its operands: what enters or leaves an attention's math path is converted once."""
+        """Return the types of the operands as received: each is converted once where it enters or leaves a math path."""
         held = {t: self.types.tensor[t] for t in operands}
         for tensor in operands:
             source = self._attention_of(tensor)
@@ -253,7 +253,7 @@ class _Propagation:
         return held
 
     def _attention_of(self, tensor: int) -> int | None:
-        """Number of the attention whose math path makes a tensor."""
+        """Return the number of the attention whose math path makes a tensor."""
         producer = self.tensors[self.flow.origin[tensor]].producer_operator_id
         return None if producer is None else self.flow.graph.operators[producer].attention
 
@@ -266,7 +266,7 @@ class _Propagation:
         held[tensor] = to
 
     def _followed(self, operator: GraphOperator, operands: list[int]) -> str:
-        """Type that the operator gives its result of its own accord."""
+        """Return the type of the result by the operator's own promotion."""
         if not operands or self._is_conversion(operator, operands):
             return self._given(operator)
         if operator.operator_class in self.flow.classes.widening:
@@ -274,31 +274,31 @@ class _Propagation:
         return self.held[operands[0]]
 
     def _is_conversion(self, operator: GraphOperator, operands: list[int]) -> bool:
-        """Whether it makes another type of its first real operand."""
+        """Return True if the operator converts its first real operand."""
         of = {self.tensors[t].precision for t in operands[:1]}
         return operator.operator_class == "cast" and any({self.tensors[t].precision} != of for t in operator.writes)
 
     def _is_own(self, operator: GraphOperator, rule: PolicyRule) -> bool:
-        """Whether the model asks for a result narrower than its weights, and the policy for none as narrow."""
+        """Return True if the model asks for a result narrower than its weights, and the policy for a wider one."""
         bits = self.bits[self._exported(operator)]
         return bits < self.weight_bits and rule.rule == "drop" and bits < self.bits[_result(rule)]
 
     def _given(self, operator: GraphOperator) -> str:
-        """Type of a real result made from none: as exported, unless the policy says `drop` of everything."""
+        """Return the type of a real result without real operands: as exported, unless the policy drops everything."""
         return _result(self.everything) if self.everything.rule == "drop" else self._exported(operator)
 
     def _exported(self, operator: GraphOperator) -> str:
         return next((self.tensors[t].precision for t in operator.writes if self.is_real[t]), FULL)
 
     def _promoted(self, operands: list[int], operator: GraphOperator) -> str:
-        """Widest operand; a scalar tensor counts only among scalars, as in ATen."""
+        """Return the widest operand type; a scalar tensor counts only among scalars, as in ATen."""
         if not operands:
             return self._given(operator)
         dimensioned = {self.held[t] for t in operands if self.tensors[t].shape != "[]"}
         return self._widest(dimensioned or {self.held[t] for t in operands})
 
     def _widest(self, types: set[str]) -> str:
-        """Type with most bits; fp32 of two unlike types with as many (fp16 and bf16)."""
+        """Return the type with most bits, and fp32 for two types of equal width below 32 bits (fp16 and bf16)."""
         most = max(self.bits[t] for t in types)
         widest = sorted(t for t in types if self.bits[t] == most)
         return widest[0] if len(widest) == 1 or most >= self.bits[FULL] else FULL

@@ -1,6 +1,6 @@
-"""The catalog rows that compilation depends on, in the shape the compiler reads them, and their
-fingerprint. A model is stale when the rules in its database have another fingerprint than the one
-it was compiled with; the view `stale_compilation` computes the same hash in SQL.
+"""The catalog rows on which compilation depends, in the form that the compiler reads, and their
+fingerprint. A model is stale when the rules in its database have another fingerprint than those with
+which it was compiled; the view `stale_compilation` computes the same hash in SQL.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     import duckdb
 
 COMPILER_VERSION = 8
-"""Raised when the compiler itself gives other rows for the same rules; part of the fingerprint."""
+"""Number to raise when the compiler gives other rows for the same rules; part of the fingerprint."""
 
 EAGER = "eager"
-"""The backend in which Python's references decide how long a tensor lives."""
+"""Backend in which Python's references decide the lifetime of a tensor."""
 
 FUSION_CONDITIONS = frozenset({"always", "single_consumer", "same_elements", "chained", "innermost", "inlined"})
 POLICY_RULES = frozenset({"drop", "keep", "widen", "promote", "follow", "absent"})
 
 FusionTable = dict[tuple[str, str], frozenset[str]]
-"""Producer and consumer (operator class, or ATen operator such as `aten.sum`) to the conditions that
-must all hold."""
+"""Conditions that must all be true, by producer and consumer (operator class, or ATen operator such as
+`aten.sum`)."""
 
 Recipe = tuple[tuple[bool, ...], frozenset[tuple[tuple[str, str], frozenset[str]]]]
-"""What a backend folds, stores and allocates, whether it is `EAGER`, and its fusions."""
+"""Flags of a backend (folds, stores, allocates, is `EAGER`) and its fusions."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
     Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten", "serves", "captures"),
@@ -45,11 +45,11 @@ _COLUMNS: dict[type[Row], tuple[str, ...]] = {
         "policy", "operator_class", "rule", "compute_precision", "weight_precision", "activation_precision",
     ),
 }  # fmt: skip
-"""What of each rule table a model's rows depend on, and hence what the fingerprint covers."""
+"""Columns of each rule table on which a model's rows depend, and which the fingerprint covers."""
 
 
 class PolicyRule(NamedTuple):
-    """What a policy does to one class; see `schema.catalog.PrecisionPolicy`."""
+    """Rule of a policy for one class; see `schema.catalog.PrecisionPolicy`."""
 
     rule: str
     compute_precision: str | None
@@ -77,51 +77,51 @@ class Rules:
 
     classes: Classes
     folds_norm: dict[str, bool]
-    """By backend; its keys are the backends to compile for."""
+    """True for each backend that folds norms; the keys are the backends to compile for."""
     stores_wide: frozenset[str]
     """Backends that store some results in single precision; see `wide`."""
     plans_layout: frozenset[str]
     """Backends that choose the memory format of images themselves."""
     plans_memory: frozenset[str]
-    """Backends whose results take over the memory of others; see `blocks`."""
+    """Backends whose results reuse the memory of others; see `blocks`."""
     calls_aten: frozenset[str]
-    """Backends whose memory on a processor comes from `malloc`; see `heap`."""
+    """Backends whose memory on a CPU comes from `malloc`; see `heap`."""
     serves: frozenset[str]
-    """Backends that run models with a key-value cache alone."""
+    """Backends that run only models with a key-value cache."""
     captures: dict[str, str]
-    """Backend whose kernels another runs as a graph, by that other."""
+    """Backend whose kernels another runs as a graph, by the name of that other."""
     fusion: dict[str, FusionTable]
-    """By backend."""
+    """Fusion rules by backend."""
     bits: dict[str, float]
-    """By precision."""
+    """Widths by precision. [bit]"""
     kind: dict[str, str]
-    """By precision."""
+    """Kinds by precision."""
     parts: dict[str, str]
     """Type of the two parts of a complex number, by its precision."""
     policies: dict[str, dict[str, PolicyRule]]
-    """By policy and class, ATen operator or `*`."""
+    """Rules by policy and class, ATen operator or `*`."""
     fingerprint: str
     """Compiler version and hash of the rows."""
 
     def recipe(self, backend: str) -> Recipe:
-        """All that decides what a backend makes of a graph: backends with equal ones have equal kernels."""
+        """Return everything that decides a backend's rows of a graph: backends with equal recipes have equal kernels."""
         named = (self.stores_wide, self.plans_memory, self.calls_aten, frozenset({EAGER}))
         flags = (self.folds_norm[backend], *(backend in names for names in named))
         return flags, frozenset(self.fusion[backend].items())
 
 
 def from_rows(rows: Mapping[type[Row], Sequence[Row]]) -> Rules:
-    """Rules from catalog rows by type, as `hardware_catalog.loader.load().rows` holds them."""
+    """Build the rules from catalog rows by type, as in `hardware_catalog.loader.load().rows`."""
     return _build({t: [tuple(getattr(r, c) for c in columns) for r in rows[t]] for t, columns in _COLUMNS.items()})
 
 
 def from_connection(connection: duckdb.DuckDBPyConnection) -> Rules:
-    """Rules as a database holds them now."""
+    """Read the current rules of a database."""
     return _build({t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()})
 
 
 def by_table(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """A hash of each table of the rules that a database holds now."""
+    """Return a hash of each table of a database's current rules."""
     tables = {t: connection.sql(f"SELECT {', '.join(c)} FROM {t.TABLE}").fetchall() for t, c in _COLUMNS.items()}
     return {row_type.TABLE: fingerprint({row_type: rows}) for row_type, rows in tables.items()}
 
@@ -149,7 +149,7 @@ def _build(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> Rules:
 
 
 def _where(rows: Sequence[tuple[Any, ...]], column: int) -> frozenset[str]:
-    """Names (first column) of the rows for which a column is true."""
+    """Return the names (first column) of the rows for which a column is true."""
     return frozenset(row[0] for row in rows if row[column])
 
 
@@ -163,14 +163,14 @@ def _captures(rows: Sequence[tuple[Any, ...]], backends: Mapping[str, bool]) -> 
 
 
 def fingerprint(tables: Mapping[type[Row], Sequence[tuple[Any, ...]]]) -> str:
-    """Compiler version and MD5 of all rule rows as sorted lines; not a protection, only a comparison."""
+    """Return the compiler version and MD5 of all rule rows as sorted lines, for comparison only."""
     lines = [f"{t.TABLE}|{'|'.join(_text(v) for v in row)}" for t, rows in tables.items() for row in rows]
     digest = hashlib.md5("\n".join(sorted(lines)).encode(), usedforsecurity=False).hexdigest()
     return f"{COMPILER_VERSION}-{digest}"
 
 
 def _text(value: object) -> str:
-    """A value as SQL's `CAST(value AS VARCHAR)` writes it; null is empty."""
+    """Format a value as SQL's `CAST(value AS VARCHAR)` does; null is empty."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

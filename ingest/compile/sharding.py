@@ -1,22 +1,22 @@
-"""How tensor and expert parallel split a graph, whatever operators its products come from.
+"""Split of a graph by tensor and expert parallelism, for any operators that its products come from.
 
 Values are followed from the inputs. A product of a whole value with weights is split by columns, so that each device has some of
-its features; what reads those is split with them, till a product of them with weights, split by rows, whose partial results an
-all-reduce adds up (Shoeybi et al. 2019, Megatron-LM). Partial results go on through what is linear (a scale, a choice of rows, a sum),
-so that those of all experts of a token are added up once. What needs all features of a token (a normalization over them, the model's
-result) has them collected by an all-gather behind the product. A look-up in a table by the model's input is split by rows of the table,
-its results added up; in training the loss is worked out of split logits.
+its features. Operators that read those are split with them, up to a product with weights that is split by rows, whose partial
+results an all-reduce adds (Shoeybi et al. 2019, Megatron-LM). Partial results pass through linear operators (a scale, a choice of
+rows, a sum), so that those of all experts of a token are added once. Where all features of a token are needed (a normalization over
+them, the model's result), an all-gather after the product collects them. A look-up in a table by the model's input is split by rows of
+the table, and its results are added; in training the loss is computed from split logits.
 
-Every device does a product that a choice among its features follows, as a router's, and one to fewer features that are normalized and
-multiplied again: what compresses queries, keys and values of latent attention (vLLM's `ReplicatedLinear`). A product of each head with
-weights of its own sends nothing.
+Every device computes a product before a choice among its features, as a router's, and one to fewer features that are normalized and
+multiplied again, which compresses queries, keys and values of latent attention (vLLM's `ReplicatedLinear`). A product of each head
+with weights of its own sends nothing.
 
-Heads are whole: what reads features as heads says how many there are, and the products that make them cannot be split further. Where
-heads of keys are fewer than devices, several devices have one and the same (vLLM's `QKVParallelLinear`), and a cache without heads
-is on all.
+Heads are whole: an operator that reads features as heads determines their number, and the products that make them cannot be split
+further. If there are fewer key heads than devices, several devices have the same head (vLLM's `QKVParallelLinear`), and every device
+has a cache without heads.
 
-The backward of each operator is split as it is. A product split by columns leaves partial gradients of its input: after the last
-of those that share the input an all-reduce adds them up.
+The backward of each operator is split like the operator. A product split by columns leaves partial gradients of its input: after the
+last of those that share the input an all-reduce adds them.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ WHOLE_FEATURES = CHOICES | {"norm"}
 """Classes of operators that need all features of a token."""
 
 COPIES = frozenset({"cast", "copy"})
-"""Classes of operators that hand on what they read."""
+"""Classes of operators that pass their operand on."""
 
 PASSED = frozenset({"neg", "sum", "index", "index_select", "gather"})
-"""Operators whose result is linear in the first that they read, whatever the others are."""
+"""Operators whose result is linear in their first operand, whatever the others are."""
 
 ADDED = frozenset({"add", "sub", "index_add"})
-"""Operators whose result is partial where both that they add up are."""
+"""Operators whose result is partial where both summands are."""
 
 MIXED = frozenset({"einsum"})
 """Products whose operands have dimensions in any order."""
 
 ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})
-"""Operators that make what changes no sum."""
+"""Operators whose results are zeros, which change no sum."""
 
 
 class Split(NamedTuple):
-    """What several devices make of an operator; see `schema.compiled.OperatorSplit`."""
+    """Split of an operator over several devices; see `schema.compiled.OperatorSplit`."""
 
     operator_id: int
     split: str
@@ -67,19 +67,19 @@ class Split(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What several devices make of a cache; see `schema.compiled.CacheSplit`."""
+    """Split of a cache over several devices; see `schema.compiled.CacheSplit`."""
 
     tensor_id: int
     pieces: int
 
 
 class Splits(NamedTuple):
-    """What several devices make of a graph."""
+    """Split of a graph over several devices."""
 
     operators: list[Split]
-    """Those operators that are split, or that experts do, in order."""
+    """Operators that are split or belong to experts, in order."""
     caches: list[Kept]
-    """Those caches of which a device keeps a part."""
+    """Caches of which a device keeps a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,11 @@ class _Shard:
     """A value of which each device has some features."""
 
     sources: frozenset[int]
-    """Products by columns that it comes from."""
+    """Products by columns from which the value comes."""
     is_by_head: bool = False
-    """Whether features are split as groups that no operator mixes, as the heads of an attention."""
+    """True if features are split as groups that no operator mixes, as the heads of an attention."""
     pieces: int | None = None
-    """Number of those groups, None where nothing has said so yet."""
+    """Number of those groups, None while unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -101,14 +101,14 @@ class _Partial:
     operator_id: int
     tensor_id: int
     is_of_heads: bool = False
-    """Whether it comes from an attention, whose results engines add up before those of what runs beside it."""
+    """True if it comes from an attention, whose results engines add before those of parallel branches."""
     parents: tuple[_Partial, ...] = ()
-    """Partial values that it is made of."""
+    """Partial values from which it is computed."""
     is_added_up: bool = False
 
 
 class _Pieces(NamedTuple):
-    """Groups that no device shares: most that an operator has, and where part of it has fewer those and that part."""
+    """Numbers of groups in which features are split: the largest, and a smaller one with the fraction of features that have it."""
 
     most: int | None = None
     fewer: int | None = None
@@ -117,13 +117,13 @@ class _Pieces(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """What is known of operators so far."""
+    """Facts found about operators so far."""
 
     split: dict[int, str] = field(default_factory=dict)
     collective: dict[int, tuple[str, int]] = field(default_factory=dict)
     exchanged: dict[int, int] = field(default_factory=dict)
     pieces: dict[int, _Pieces] = field(default_factory=dict)
-    """Of operators that say how many they have; of products by columns see `_Splitter.heads`."""
+    """Groups of operators that determine their own number; `_Splitter.heads` has those of products by columns."""
 
 
 def splits(graph: Graph, classes: Classes) -> Splits:
@@ -141,7 +141,7 @@ class _Splitter:
         self.is_weight = [t.role == "weight" for t in graph.tensors]
         self.is_given = [t.role == "input" for t in graph.tensors]
         self.is_neutral = [False] * len(graph.tensors)
-        """Of tensors that one device alone may add: zeros, and what is read of weights."""
+        """True for each tensor that only one device may add: zeros, and copies of weights."""
         self.is_training = any(o.forward is not None for o in graph.operators)
         self.columns: defaultdict[int, list[int]] = defaultdict(list)
         """Products by columns, by the tensor that they share as input."""
@@ -150,17 +150,17 @@ class _Splitter:
         self.is_norm = ["Norm" in m.class_name for m in graph.modules]
         self.split_weights: set[int] = set()
         self.whole: frozenset[int] = frozenset()
-        """Products that every device does after all."""
+        """Products that every device computes after all."""
         self.sources: dict[int, frozenset[int]] = {}
-        """Products by columns that what is split comes from."""
+        """Products by columns from which each split operator comes."""
         self.normed: frozenset[int] = frozenset()
         """Products by columns whose features are normalized together."""
         self.collected: dict[int, frozenset[int]] = {}
-        """Of values worked out of collected features the products that made these."""
+        """Products that made the collected features from which each value is computed."""
         self.heads: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
-        """Of a product by columns, by the tensor that is read as heads, their number and features."""
+        """Number of heads and of features, by product by columns and by the tensor that is read as heads."""
         self.kept = {t.tensor_id: _kept_pieces(t) for t in graph.tensors if t.role == "kv_cache"}
-        """Heads of caches and of what shows them; 1 of one that every device keeps whole."""
+        """Heads of caches and their views; 1 for one that every device keeps whole."""
 
     def run(self) -> Splits:
         forward = [o for o in self.graph.operators if not o.is_backward]
@@ -193,7 +193,7 @@ class _Splitter:
         return self.is_expert[operator.module_id] if operator.module_id < len(self.is_expert) else False
 
     def _experts(self, operator: GraphOperator) -> int | None:
-        """Experts whose weights a product reads: stacked, or one tensor each."""
+        """Count the experts whose weights a product reads: stacked, or one tensor each."""
         if operator.operator_class not in self.matrix:
             return None
         shapes = [dims(self.graph.tensors[t].shape) for t in operator.reads if self.is_weight[t]]
@@ -201,7 +201,7 @@ class _Splitter:
         return stacked[0] if stacked else sum(len(shape) > 1 for shape in shapes) or None
 
     def _pieces(self, number: int) -> _Pieces:
-        """Groups that an operator's features come in; without a word of its own those of the products that they come from."""
+        """Return the groups of an operator's features: its own, else those of the products from which they come."""
         if number in self.found.pieces:
             return self.found.pieces[number]
         features: defaultdict[int, int] = defaultdict(int)
@@ -216,7 +216,7 @@ class _Splitter:
         )
 
     def _follow(self, operator: GraphOperator) -> None:
-        """Split a forward operator as what it reads is."""
+        """Split a forward operator like its operands."""
         number, reads = operator.operator_id, operator.reads
         if operator.is_view and reads and self.is_weight[reads[0]]:
             for t in operator.writes:
@@ -250,11 +250,11 @@ class _Splitter:
             self._split_between(operator, values, arriving)
 
     def _arriving(self, values: list[int]) -> dict[int, _Shard]:
-        """Those of the values of which each device has some features."""
+        """Return the values of which each device has some features."""
         return {t: self.shards[t] for t in values if t in self.shards and not self.shards[t].sources <= self.whole}
 
     def _follow_neutral(self, operator: GraphOperator) -> None:
-        """Zeros, and what is read of weights by views, copies and choices of rows."""
+        """Mark zeros, and values read from weights by views, copies and choices of rows."""
         name, known = _name(operator), [self.is_weight[t] or self.is_neutral[t] for t in operator.reads]
         is_handed_on = operator.is_view or operator.operator_class in COPIES
         if name in ZEROS or (known and (all(known) if is_handed_on else known[0] and name in PASSED)):
@@ -262,7 +262,7 @@ class _Splitter:
                 self.is_neutral[t] = True
 
     def _pass_partial(self, operator: GraphOperator, values: list[int]) -> bool:
-        """Whether the result is partial as what is read is; else that is added up before it is read."""
+        """Return True if the result is partial like an operand; otherwise add partial operands first."""
         pending = [t for t in values if self._is_pending(t)]
         if not pending:
             return False
@@ -295,7 +295,7 @@ class _Splitter:
         return tensor_id in self.partial and self._settled(self.partial[tensor_id])
 
     def _settled(self, partial: _Partial) -> bool:
-        """Whether it is partial still; of what one part was added up, the others are too."""
+        """Return True if it is still partial; if one parent was added, add the others too."""
         if partial.is_added_up or not partial.parents:
             return not partial.is_added_up
         still = [p for p in partial.parents if self._settled(p)]
@@ -310,7 +310,7 @@ class _Splitter:
         self.found.collective[partial.operator_id] = ("all_reduce", partial.tensor_id)
 
     def _split_product(self, operator: GraphOperator, values: list[int]) -> None:
-        """Split a product with weights: by columns where what it multiplies is whole, by rows or heads where that is split."""
+        """Split a product with weights: by columns if its operand is whole, by rows or heads if that is split."""
         number = operator.operator_id
         arriving = self._arriving(values)
         sources = frozenset().union(
@@ -338,7 +338,7 @@ class _Splitter:
             self.shards[t] = _Shard(self.sources[number], groups is not None, groups)
 
     def _narrows(self, number: int) -> bool:
-        """Whether a product makes fewer features than it reads."""
+        """Return True if a product has fewer output features than input features."""
         operator = self.graph.operators[number]
         read = next((t for t in operator.reads if not self.is_weight[t]), None)
         if read is None or operator.operator_class not in ("linear", "matmul"):
@@ -347,7 +347,7 @@ class _Splitter:
         return before is not None and behind is not None and behind < before
 
     def _groups(self, operator: GraphOperator) -> int | None:
-        """Heads that a product multiplies each with weights of its own; None of any other."""
+        """Return the number of heads of a product that has separate weights for each; None for any other."""
         if self._of_expert(operator) or operator.operator_class != "matmul":
             return None
         shapes = [dims(self.graph.tensors[t].shape) for t in operator.reads]
@@ -356,7 +356,7 @@ class _Splitter:
         return stacked[0] if stacked and shapes[0][0] == stacked[0] else None
 
     def _follow_whole(self, operator: GraphOperator, values: list[int]) -> None:
-        """What every device does: a cache that it writes is whole, and what it reads of collected features is so still."""
+        """Mark an operator that every device computes: a cache that it writes is whole, and its results stay collected features."""
         collected = frozenset().union(*(self.collected.get(t, frozenset()) for t in values))
         for t in operator.writes:
             if collected and operator.operator_class not in self.matrix:
@@ -368,7 +368,7 @@ class _Splitter:
                 self.kept[t] = self.kept[values[0]]
 
     def _split_between(self, operator: GraphOperator, values: list[int], arriving: dict[int, _Shard]) -> None:
-        """Split an operator without weights as what it reads is."""
+        """Split an operator without weights like its operands."""
         number = operator.operator_id
         sources = frozenset().union(*(a.sources for a in arriving.values()))
         is_product = operator.operator_class in self.matrix
@@ -396,7 +396,7 @@ class _Splitter:
                 self.kept[t] = self.kept[values[0]]
 
     def _tell(self, shard: _Shard, tensor_id: int, heads: int | None) -> None:
-        """Let the products that a value comes from know that it is read as so many heads."""
+        """Record for the products from which a value comes that it is read as so many heads."""
         if heads is None:
             return
         width = dims(self.graph.tensors[tensor_id].shape)[-1]
@@ -411,7 +411,7 @@ class _Splitter:
             return False
         rank = max(len(dims(self.graph.tensors[t].shape)) for t in operator.reads if t in self.shards)
         made = (self.graph.operators[s].writes[0] for a in arriving for s in a.sources)
-        # Of heads by themselves: what has a dimension more than the product is no sum over all features.
+        # An operand with a dimension more than the product is normalized by head, not over all features.
         return rank <= max(len(dims(self.graph.tensors[t].shape)) for t in made)
 
     def _gather(self, sources: frozenset[int]) -> None:
@@ -419,7 +419,7 @@ class _Splitter:
             self.found.collective[source] = ("all_gather", self.graph.operators[source].writes[0])
 
     def _collect_results(self, forward: list[GraphOperator]) -> None:
-        """Results of the model are added up, and collected but for those that a loss is worked out of."""
+        """Add partial results of the model, and collect split ones except logits from which a loss is computed."""
         for operator in forward:
             for t in operator.writes:
                 if not self.graph.tensors[t].is_output:
@@ -430,7 +430,7 @@ class _Splitter:
                     self._gather(self.shards[t].sources)
 
     def _keep_whole(self) -> None:
-        """Products that every device does, those of a single head among them, and what comes of them alone."""
+        """Remove the split of products that every device computes, also those of a single head, and operators that read only these."""
         self.whole |= {s for s, told in self.heads.items() if {pieces for pieces, _ in told.values()} == {1}}
         for number in self.whole:
             self.found.collective.pop(number, None)
@@ -443,7 +443,7 @@ class _Splitter:
             products[:] = [p for p in products if p not in self.whole]
 
     def _exchange(self, forward: list[GraphOperator]) -> None:
-        """What experts are sent, once for all products that share it, and what they send back."""
+        """Record the tensors sent to experts, once for all products that share them, and those sent back."""
         sent: set[int] = set()
         for operator in forward:
             kind = self.found.split.get(operator.operator_id)
@@ -456,7 +456,7 @@ class _Splitter:
                 sent.add(moved)
 
     def _reverse(self, operator: GraphOperator) -> None:
-        """Split a backward operator as its forward is; gradients that are added up as what they are of."""
+        """Split a backward operator like its forward, and an accumulation of gradients like their targets."""
         number = operator.operator_id
         if operator.forward is not None:
             forward = self.graph.operators[operator.forward]
@@ -469,7 +469,7 @@ class _Splitter:
             self.found.split[number] = "between"
 
     def _reduce_gradients(self) -> None:
-        """Behind the last backward of those products by columns that share an input."""
+        """Add an all-reduce after the last backward of the products by columns that share an input."""
         backward = {o.forward: o for o in self.graph.operators if o.forward is not None}
         for tensor_id, products in self.columns.items():
             last = [backward[p] for p in products if p in backward and tensor_id in backward[p].targets]
@@ -480,12 +480,12 @@ class _Splitter:
 
 
 def _name(operator: GraphOperator) -> str:
-    """An operator's name without library, overload and mark of working in place."""
+    """Return an operator's name without library, overload and in-place mark."""
     return operator.aten_operator.split(".")[1].rstrip("_") if "." in operator.aten_operator else operator.aten_operator
 
 
 def _heads(tensor: GraphTensor) -> int | None:
-    """Heads of an operand of attention: batch x heads x tokens x width, or batch times heads in front; None where none are seen."""
+    """Return the heads of an attention operand: batch x heads x tokens x width, or batch times heads in front; None if unknown."""
     sizes = tensor.shape.strip("[]").split(", ")
     if len(sizes) == 4:
         return dims(tensor.shape)[1]
@@ -496,6 +496,6 @@ def _heads(tensor: GraphTensor) -> int | None:
 
 
 def _kept_pieces(tensor: GraphTensor) -> int:
-    """Heads or channels of a cache: its second dimension; 1 where that is tokens."""
+    """Return the heads or channels of a cache, its second dimension; 1 where that is tokens."""
     sizes = dims(tensor.shape)
     return (sizes[1] or 1) if len(sizes) > 2 else 1

@@ -1,10 +1,10 @@
-"""Results that a compiler of loops stores in single precision although their element type is half.
+"""Results that a loop compiler stores in single precision although their element type is half.
 
-Inductor computes in single precision and stores a value that several steps read where working it out again would
-read more than four buffers (`realize_reads_threshold`): a normalization with its scale and shift does. An activation
-that reads its argument more than once, as SiLU does, is several steps, so the normalized value is stored, before
-it is rounded, and every loop that cannot be the normalization's own works the activation out of it again. Only a
-call of a library has the activation's own result stored, for itself and all who read after it.
+Inductor computes in single precision and stores a value that several steps read if recomputing it would
+read more than four buffers (`realize_reads_threshold`), as a normalization with its scale and shift does. An activation
+that reads its argument more than once, as SiLU does, is several steps, so the normalized value is stored before
+rounding, and every loop outside the normalization's kernel recomputes the activation from it. Only a
+library call causes the activation's own result to be stored, for itself and all later readers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REPEATING = frozenset(
 
 
 def is_worked_out_again(flow: Flow, operator_id: int, kernel_of: Callable[[int], int]) -> bool:
-    """True for an activation whose argument is stored rather than its result, as far as those who read it allow."""
+    """Return True for an activation whose argument is stored in place of its result, if its readers allow that."""
     if flow.names[operator_id][0] not in REPEATING or not flow.reads[operator_id]:
         return False
     kernel = kernel_of(operator_id)
@@ -28,7 +28,7 @@ def is_worked_out_again(flow: Flow, operator_id: int, kernel_of: Callable[[int],
 
 
 def _normalizes(flow: Flow, operator_id: int, kernel_of: Callable[[int], int], kernel: int) -> bool:
-    """True for a normalization in the kernel, or a sum with one."""
+    """Return True for a normalization in the kernel, or a sum with one."""
     if kernel_of(operator_id) != kernel:
         return False
     operator_class = flow.names[operator_id][1]
@@ -38,8 +38,8 @@ def _normalizes(flow: Flow, operator_id: int, kernel_of: Callable[[int], int], k
 
 
 def stored_wide(flow: Flow, kernel_of: Callable[[int], int]) -> set[int]:
-    """Operators in the place of whose results their arguments are stored in single precision: those whose result is
-    read first, of all other kernels, by a loop. That a library may have the result stored as well is left out."""
+    """Return the operators whose arguments are stored in single precision in place of their results: those whose first reader
+    in another kernel is a loop. A library's additional copy of the result is ignored."""
     found = set()
     for operator_id in flow.kernel_operators:
         if not is_worked_out_again(flow, operator_id, kernel_of):

@@ -1,1 +1,1 @@
-"""Running real models on this machine: the measured side of `charz validate`. Imports torch."""
+"""Runs real models on this machine: the measured side of `charz validate`. Imports torch."""

@@ -1,8 +1,8 @@
-"""What this machine's processor is and reaches: a draft of its part file, and the networks whose times
-its efficiency rows are fitted to.
+"""Drafts a part file of this machine's CPU, and lists the networks to whose times
+its efficiency rows are fitted.
 
-The peaks of the draft are the best rates seen over a few large kernels, so an efficiency is relative
-to what this machine has shown it can do, not to a datasheet.
+The peaks of the draft are the best measured rates of a few large kernels, so an efficiency is relative
+to these rates, not to a datasheet.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ SUITE = (
     ("swin_t", (), (1, 4, 8)),
     ("alexnet", (), (1, 4, 8)),
 )
-"""Networks of the suite, their parameters and batches: every kernel class, small and large, warm in the caches as
-operators run again and again are, and six whole networks, in which they are not."""
+"""Networks of the suite, their parameters and batches: every kernel class, small and large, with warm caches
+because operators run again and again, and six whole networks, whose operators run with cold caches."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What the operating system and a few kernels say of the processor."""
+    """Properties of the CPU from the operating system and a few kernels."""
 
     name: str
     vendor: str
@@ -64,13 +64,13 @@ class Machine:
     fp32_ops_per_s: float
     byte_per_s: float
     unit_byte_per_s: float
-    """The same of one thread alone."""
+    """Bandwidth of a single thread. [byte/s]"""
     operator_s: float
-    """Host time of an operator too small to count."""
+    """Host time of an operator of negligible work. [s]"""
 
 
 def probe(threads: int | None = None) -> Machine:
-    """Look at this machine's CPU; takes about ten seconds."""
+    """Inspect this machine's CPU, in about ten seconds."""
     info = _cpu_info()
     cores = threads or torch.get_num_threads()
     return Machine(
@@ -93,7 +93,7 @@ def probe(threads: int | None = None) -> Machine:
 
 
 def draft(machine: Machine, part_id: str) -> str:
-    """A part file of the machine, ready for `charz hardware add`; what was not measured is marked so."""
+    """Write a draft of the machine's part file for `charz hardware add`; values that were not measured are marked."""
     lanes = machine.vector_bits // 32 * 2
     measured = "source: charz_measure, confidence: measured"
     system = "source: charz_measure, confidence: device_query"
@@ -148,7 +148,7 @@ def _cpu_info() -> dict[str, str]:
 
 
 def _caches() -> dict[str, float]:
-    """Bytes of each data cache of the first core, by level."""
+    """Return the bytes of each data cache of the first core, by level."""
     found = {}
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         if (folder / "type").read_text().strip() == "Instruction":
@@ -162,7 +162,7 @@ def _caches() -> dict[str, float]:
 
 
 def _best_rate() -> float:
-    """Most operations a second of three large products and two large convolutions, which are not of one library. [ops/s]"""
+    """Measure the highest rate of three large products and two large convolutions, which run in different libraries. [ops/s]"""
     best = 0.0
     for size in (1024, 1536, 2048):
         a, b = torch.randn(size, size), torch.randn(size, size)
@@ -176,14 +176,14 @@ def _best_rate() -> float:
 
 
 def _stream_rate() -> float:
-    """Most bytes a second of copies of 256 MiB, read and written. [byte/s]"""
+    """Measure the highest rate of 256 MiB copies, reads plus writes. [byte/s]"""
     source = torch.randn(64 * 1024**2)
     target = torch.empty_like(source)
     return 2.0 * source.numel() * 4 / _least_time(lambda: target.copy_(source))
 
 
 def _unit_stream_rate() -> float:
-    """The same in one thread. [byte/s]"""
+    """Measure the same in one thread. [byte/s]"""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -193,7 +193,7 @@ def _unit_stream_rate() -> float:
 
 
 def operator_time() -> float:
-    """Host time of one operator under eager: a chain of small convolutions, normalizations and activations. [s]"""
+    """Measure the host time of one operator under eager, in a chain of small convolutions, normalizations and activations. [s]"""
     triples = 20
     layers = [
         layer

@@ -1,4 +1,4 @@
-"""A model that ingest would trace, made real on a device: random weights, example inputs."""
+"""Materializes a traceable model on a device, with random weights and example inputs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def module(request: Request, device: str) -> torch.nn.Module:
-    """The request's module with memory and values. Raises `CharzError` where it keeps tensors that are
-    neither parameters nor buffers, which cannot be given values."""
+    """Give the request's module memory and values. Raise `CharzError` where it keeps tensors that are
+    neither parameters nor buffers, and so cannot be given values."""
     try:
         real = request.module.to_empty(device=device)
     except NotImplementedError as error:
@@ -32,7 +32,7 @@ def module(request: Request, device: str) -> torch.nn.Module:
 
 
 def _fill(name: str, buffer: torch.Tensor) -> None:
-    """Values that any model accepts: index 0, unit variance, nothing masked."""
+    """Fill in values that any model accepts: index 0, unit variance, nothing masked."""
     if name.endswith("running_var"):
         buffer.fill_(1.0)
     elif buffer.dtype.is_floating_point:
@@ -42,7 +42,7 @@ def _fill(name: str, buffer: torch.Tensor) -> None:
 
 
 def check_sizes(request: Request, batch: int, sequence: int | None) -> None:
-    """Raises `CharzError` where the model's batch is fixed to another, or it has no sequence to set."""
+    """Raise `CharzError` where the model's batch is fixed to another, or it has no sequence to set."""
     axes = [powers for named in request.axes.values() for powers in named.values()]
     if BATCH not in axes and batch != request.default_batch:
         raise CharzError(
@@ -56,7 +56,7 @@ def check_sizes(request: Request, batch: int, sequence: int | None) -> None:
 
 
 def inputs(request: Request, batch: int, sequence: int | None, device: str) -> Inputs:
-    """Example inputs at a batch and sequence. Raises `CharzError` where the model has no such size."""
+    """Make example inputs of a batch and sequence. Raise `CharzError` where the model cannot have that size."""
     names = list(inspect.signature(request.module.forward).parameters)
     check_sizes(request, batch, sequence)
     arguments = tuple(
@@ -71,7 +71,7 @@ def inputs(request: Request, batch: int, sequence: int | None, device: str) -> I
 
 
 def _value(value: Any, axes: dict[int, Any], batch: int, sequence: int | None, device: str) -> Any:
-    """A tensor of the sizes asked for: noise where it is float, index 0 where it is an integer."""
+    """Make a tensor of the requested sizes: noise for floats, index 0 for integers."""
     if not isinstance(value, torch.Tensor):
         return value
     shape = list(value.shape)

@@ -1,4 +1,4 @@
-"""Time, memory, energy and operator times of one model on one device."""
+"""Measures time, memory, energy and operator times of one model on one device."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run. Raises `CharzError` for what cannot be run here: a row must not name conditions that were not."""
+    """Conditions of a run. Raises `CharzError` for conditions that this machine lacks."""
 
     device: str = "cpu"
     backend: str = "eager"
@@ -44,9 +44,9 @@ class Settings:
     memory_format: str = "nchw"
     least_runs: int = 7
     seconds: float = 2.0
-    """Runs go on until both are reached."""
+    """Least duration of the measurement; runs continue until this and `least_runs` are reached. [s]"""
     quantile: float = 0.5
-    """Share of the runs that are faster than what counts as the time."""
+    """Share of the runs that are faster than the reported time."""
 
     def __post_init__(self) -> None:
         for field, choices in _CHOICES.items():
@@ -61,37 +61,37 @@ class Settings:
 
 @dataclass(frozen=True)
 class Result:
-    """What one run takes."""
+    """Results of repeated runs."""
 
     times_s: tuple[float, ...]
-    """Every run. [s]"""
+    """Times of all runs. [s]"""
     quantile: float
     """Share of the runs that are faster than `latency_s`."""
     peak_memory_byte: float | None
-    """Peak of the device's allocator; null where it keeps none (CPU). [byte]"""
+    """Peak of the device's allocator; null on a CPU, which has none. [byte]"""
     energy_j: float | None
-    """Energy of one run as the device counts it; null where it counts none. [J]"""
+    """Energy of one run by the device's counter; null without a counter. [J]"""
 
     @property
     def latency_s(self) -> float:
-        """The quantile asked for, the median unless told. [s]"""
+        """The requested quantile of the times, by default the median. [s]"""
         return self._at(self.quantile)
 
     @property
     def low_s(self) -> float:
-        """Tenth percentile. [s]"""
+        """The tenth percentile. [s]"""
         return self._at(0.1)
 
     @property
     def high_s(self) -> float:
-        """Ninetieth percentile. [s]"""
+        """The ninetieth percentile. [s]"""
         return self._at(0.9)
 
     def _at(self, quantile: float) -> float:
         return float(torch.tensor(self.times_s, dtype=torch.float64).quantile(quantile))
 
     def joined(self, other: Result) -> Result:
-        """The runs of both, of the same model under the same settings."""
+        """Join the runs of two results for the same model under the same settings."""
         energies = [(r.energy_j, len(r.times_s)) for r in (self, other)]
         runs = len(self.times_s) + len(other.times_s)
         return Result(
@@ -105,7 +105,7 @@ class Result:
 
 
 def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:
-    """Measure a model; also returns the call that was timed, for a trace."""
+    """Measure a model, and also return the timed call, for a trace."""
     call = prepare(request, settings)
     synchronize = torch.cuda.synchronize if settings.device == "cuda" else _nothing
     _warm_up(call, synchronize)
@@ -127,9 +127,9 @@ def measure(request: Request, settings: Settings) -> tuple[Result, Callable[[], 
 
 
 def prepare(request: Request, settings: Settings) -> Callable[[], object]:
-    """The model on its device under its backend and precision, as a call without arguments.
+    """Return the model on its device, under its backend and precision, as a call without arguments.
 
-    Raises `CharzError` where the model has no such batch or sequence.
+    Raise `CharzError` where the model has no such batch or sequence.
     """
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = settings.precision == "tf32"
     model = materialize.module(request, settings.device)
@@ -155,7 +155,7 @@ def prepare(request: Request, settings: Settings) -> Callable[[], object]:
 def operator_times(
     call: Callable[[], object], device: str, model: str, hardware: str, backend: str, source_id: str
 ) -> pl.DataFrame:
-    """`operator_measurement` rows of one profiled run."""
+    """Profile one run, and return its `operator_measurement` rows."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -170,7 +170,7 @@ def operator_times(
 
 
 def _warm_up(call: Callable[[], object], synchronize: Callable[[], object]) -> None:
-    """Three runs, or more until half a second has passed: caches, allocator, compilation and clocks settle."""
+    """Run three times, or more until half a second has passed: caches, allocator, compilation and clocks settle."""
     start = time.perf_counter()
     for count in range(50):
         call()
@@ -180,7 +180,7 @@ def _warm_up(call: Callable[[], object], synchronize: Callable[[], object]) -> N
 
 
 def _timed(call: Callable[[], object], synchronize: Callable[[], object], settings: Settings) -> list[float]:
-    """Seconds of each run, each waited for."""
+    """Return the seconds of each run, with a synchronization after each."""
     times: list[float] = []
     start = time.perf_counter()
     while len(times) < settings.least_runs or time.perf_counter() - start < settings.seconds:
@@ -193,7 +193,7 @@ def _timed(call: Callable[[], object], synchronize: Callable[[], object], settin
 
 
 def _energy_counter(device: str) -> Callable[[], float] | None:
-    """Joules the GPU has drawn since its driver was loaded, or None where nothing counts them."""
+    """Return a counter of the GPU's energy since its driver was loaded, or None without one. [J]"""
     if device != "cuda":
         return None
     try:
@@ -210,12 +210,12 @@ def _energy_counter(device: str) -> Callable[[], float] | None:
 
 
 def is_busy() -> bool:
-    """True when other work keeps more than a quarter of the cores occupied: times would be too long."""
+    """Return True when other work occupies more than a quarter of the cores, which would lengthen the times."""
     return os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
 
 
 def device_name(device: str) -> str:
-    """The device as its maker names it."""
+    """Return the device's name by its maker."""
     if device == "cuda":
         return str(torch.cuda.get_device_name())
     return next(_cpu_names(), "unknown CPU")
@@ -240,4 +240,4 @@ def _channels_last(value: object) -> object:
 
 
 def _nothing() -> None:
-    """The CPU has nothing to wait for."""
+    """Do nothing: the CPU needs no synchronization."""

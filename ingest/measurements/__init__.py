@@ -1,2 +1,2 @@
-"""Importers that turn measured results into `measurement` and `operator_measurement` rows. Nothing
-here imports torch."""
+"""Importers that turn measured results into `measurement` and `operator_measurement` rows, without
+importing torch."""

@@ -1,8 +1,8 @@
-"""The collected measurement parquets: whole models, single operators, FX nodes.
+"""Importer of the collected measurement parquets: whole models, single operators, FX nodes.
 
-Three files of one folder, told apart by their columns. `seq_or_resolution` holds an image size for
-vision models and a token count for the rest; settings such as framework version, memory format and
-MLPerf scenario stand in `notes` as `key=value`.
+A folder has three files, distinguished by their columns. `seq_or_resolution` contains an image size for
+vision models and a token count for the rest; `notes` contains settings such as framework version, memory format and
+MLPerf scenario as `key=value`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from . import operator_shape, vocabulary
 
 _SQUAD_TOKENS = 177
 """Mean length of SQuAD 1.1 in BERT's tokens: 54 % of its tokens are padding at 384 (openreview.net/forum?id=3nzKUh9a4M).
-An engine that leaves the padding out computes so many for a question; MLPerf's reference programs pad."""
+An engine without padding computes this many for a question; MLPerf's reference programs pad."""
 
 _LANGUAGE_MODELS = r"(?i)bert|gpt|opt-|llama|switch|transformer|qwen|mistral|mixtral|gemma|phi|deepseek"
 
 
 def kind(frame_columns: list[str]) -> str | None:
-    """`models`, `operators` or `fx_nodes`, or None where the columns are another file's."""
+    """Return `models`, `operators` or `fx_nodes`, or None for the columns of another file."""
     names = set(frame_columns)
     if {"source_repo", "seq_or_resolution", "latency_ms", "notes"} <= names:
         return "models"
@@ -40,11 +40,11 @@ def kind(frame_columns: list[str]) -> str | None:
 
 
 _FUSED_LATER = ("hf:vit-base-patch16-224", "hf:beit-base", "hf:segformer-b0")
-"""Models of that table whose attention the library fuses today."""
+"""Models of transformers' table whose attention the library fuses today."""
 
 
 def read(path: Path) -> tuple[pl.DataFrame, type[Row], list[Source]]:
-    """Rows of one file of the collection, their row type and the data sets they belong to."""
+    """Read one file of the collection: its rows, their row type and their data sets."""
     raw = pl.read_parquet(path)
     found = kind(raw.columns)
     if found is None:
@@ -60,14 +60,14 @@ def read(path: Path) -> tuple[pl.DataFrame, type[Row], list[Source]]:
 
 
 def models(raw: pl.DataFrame) -> pl.DataFrame:
-    """`measurement` rows of `models.parquet`."""
+    """Convert `models.parquet` into `measurement` rows."""
     notes, size = pl.col("notes").fill_null(""), pl.col("seq_or_resolution")
     is_timm = pl.col("source_repo") == "huggingface/pytorch-image-models"
     is_language = pl.col("model").str.contains(_LANGUAGE_MODELS) & ~is_timm
     leading_number = size.str.extract(r"^(\d+)(?:x\d+)?$").cast(pl.Int64)
     scenario = notes.str.extract(r"scenario=(\w+)")
     named = pl.col("model").replace_strict(vocabulary.model_names(), default=None)
-    # The table of transformers' documentation is of 2023: its models had no fused attention before 4.36.
+    # transformers' documentation has this table since 2023, and its models had no fused attention before 4.36.
     is_step_by_step = (pl.col("source_repo") == "huggingface/transformers") & named.is_in(_FUSED_LATER)
     is_unpadded = size.str.contains("SQuAD, variable length") & (pl.col("backend") == "tensorrt")
     return raw.select(
@@ -83,7 +83,7 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
             pl.col("hardware").str.extract(r"^(\d+)x\s+").cast(pl.Int64),
             pl.lit(1),
         ),
-        # CUDA graphs launch otherwise than `inductor`: kept apart under its own name.
+        # CUDA graphs launch differently from `inductor`, so they have a name of their own.
         backend=pl.when(notes.str.contains("mode=reduce-overhead"))
         .then(pl.lit("inductor_graph"))
         .otherwise(pl.col("backend").map_elements(vocabulary.backend, return_dtype=pl.String)),
@@ -135,7 +135,7 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
 
 
 def operators(raw: pl.DataFrame) -> pl.DataFrame:
-    """`operator_measurement` rows of `operators.parquet`."""
+    """Convert `operators.parquet` into `operator_measurement` rows."""
     shapes = raw.select("op", "shape", "precision").unique()
     described = shapes.with_columns(
         pl.Series(
@@ -159,7 +159,7 @@ def operators(raw: pl.DataFrame) -> pl.DataFrame:
 
 
 def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
-    """`operator_measurement` rows of `fx_nodes.parquet`: forward time of each node, zeros left out."""
+    """Convert `fx_nodes.parquet` into `operator_measurement` rows: forward time of each node, zeros left out."""
     raw = raw.filter(pl.col("fw_ms").fill_null(pl.col("latency_ms")) > 0)
     keys = ["op", "target", "input_shapes", "output_shape", "dtype", "is_training"]
     raw = raw.with_columns(is_training=pl.col("mode") == "train")
@@ -186,11 +186,11 @@ def fx_nodes(raw: pl.DataFrame) -> pl.DataFrame:
 
 
 def _work(of: Callable[..., operator_shape.Work], row: tuple[Any, ...]) -> operator_shape.Work:
-    """Work of a row. Raises `CharzError` where its shape is none."""
+    """Compute the work of a row. Raise `CharzError` for an invalid shape."""
     try:
         return of(*row)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
-        # MemoryError is what Python's parser says of parentheses nested too deeply.
+        # Python's parser raises MemoryError for parentheses nested too deeply.
         shown = " ".join(str(value) for value in row)
         raise CharzError(
             "not the sizes of an operator", shown[:200], f"{type(error).__name__}: {error}"[:200]
@@ -198,7 +198,7 @@ def _work(of: Callable[..., operator_shape.Work], row: tuple[Any, ...]) -> opera
 
 
 def _sources(frame: pl.DataFrame, path: Path) -> list[Source]:
-    """One data set a distinct `source_id` of the frame."""
+    """Return one data set a distinct `source_id` of the frame."""
     return [
         Source(
             source_id=name, kind="measurement", locator=path.name, licence=None, what=f"measured rows, {count} in all"

@@ -1,4 +1,4 @@
-"""One file of measured results, whatever its kind: found out from its name and columns."""
+"""Reads a file of measured results of any kind, which its name and columns determine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".gz")
 
 @dataclass(frozen=True)
 class TraceContext:
-    """What a PyTorch trace does not say of itself."""
+    """Facts that a PyTorch trace does not contain."""
 
     hardware: str | None
     model: str | None
@@ -36,15 +36,15 @@ class Batch:
     row_type: type[Row]
     sources: list[Source]
     untimed_count: int = 0
-    """Rows of the file left out for having no time, as timm writes for what did not run."""
+    """Number of rows left out because they have no time, as timm writes for a model that did not run."""
     left_out: Sequence[str] = ()
     """Columns of the file that no field takes."""
     assumed: dict[str, object] = field(default_factory=dict)
-    """Value of each field that the file does not say in some row."""
+    """Assumed value of each field that the file lacks in some row."""
 
 
 def in_folder(folder: Path) -> list[Path]:
-    """Files of a folder that may hold measurements. Raises `CharzError` if there are none."""
+    """List the files of a folder that may contain measurements. Raise `CharzError` for an empty list."""
     found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
     if not found:
         raise CharzError("no CSV, parquet or JSON files in the folder", str(folder))
@@ -52,8 +52,8 @@ def in_folder(folder: Path) -> list[Path]:
 
 
 def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
-    """Rows of a file. A mapping wins; else the kind is told from name and columns. Raises `CharzError` where there
-    are none, which would only delete those of an earlier import, and where a time is none."""
+    """Read the rows of a file. A mapping wins; else name and columns determine the kind. Raise `CharzError` for an
+    empty file, which would only delete the rows of an earlier import, and for an invalid time."""
     limits.check(path)
     try:
         batch = _read(path, mapping, source, trace)
@@ -63,7 +63,7 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
         raise CharzError("no measurements in the file", str(path))
     for name in (c for c in ("latency_s", "throughput_per_s") if c in batch.frame.columns):
         wrong = batch.frame.filter(~((pl.col(name) > 0) & pl.col(name).is_finite()))
-        # An operator without a device kernel, such as a view, took 0 s of the device.
+        # An operator without a device kernel, such as a view, takes 0 s of device time.
         wrong = wrong.filter(pl.col(name) != 0) if batch.row_type is OperatorMeasurement else wrong
         if len(wrong):
             what = f"{name} is not above 0 in {len(wrong)} of {len(batch.frame)} rows"
@@ -76,11 +76,11 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
 
 
 def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
-    # `bench.a10.csv` and `bench.t4.csv` are two data sets: only the suffix goes.
+    # `bench.a10.csv` and `bench.t4.csv` are two data sets, so only the suffix is removed.
     name = source or Path(path.name.removesuffix(".gz")).stem
     if path.suffix in (".json", ".gz"):
         if trace.hardware is None:
-            raise CharzError("a trace does not say where it ran", str(path), next="add --hardware PART")
+            raise CharzError("a trace does not name its device", str(path), next="add --hardware PART")
         frame = kineto.read(path, trace.model, trace.hardware, trace.backend, name)
         return Batch(frame, OperatorMeasurement, [_source(name, path, "PyTorch profiler trace")])
     if mapping:
@@ -98,8 +98,8 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         "the file's kind is not known",
         str(path),
         f"its columns are {', '.join(columns)}",
-        "say which is what: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3 --map batch=COLUMN"
-        " --map precision=COLUMN --map backend=COLUMN; a column that is called like its field needs no --map",
+        "map the columns: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3 --map batch=COLUMN"
+        " --map precision=COLUMN --map backend=COLUMN; a column with the name of its field needs no --map",
     )
 
 
@@ -110,7 +110,7 @@ def _mapped(path: Path, mapping: Sequence[str], name: str) -> Batch:
 
 
 def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> None:
-    """Write the batches in place of what their data sets held before; several may be of one data set."""
+    """Replace the stored rows of the batches' data sets by the batches; several may be of one data set."""
     for row_type in (Measurement, OperatorMeasurement):
         of_type = [batch for batch in batches if batch.row_type is row_type]
         if of_type:
@@ -120,12 +120,12 @@ def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch
 
 
 def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Names of parts the catalog does not know, the most frequent first."""
+    """List the part names that the catalog does not know, the most frequent first."""
     return store.unmatched_hardware(connection)["hardware_name"].to_list()
 
 
 def unscored(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> list[tuple[str, int]]:
-    """Why rows of the batches are compared with no prediction, and how many; the most frequent reason first."""
+    """List the reasons why rows of the batches have no prediction, with row counts, the most frequent first."""
     names = sorted({source.source_id for batch in batches for source in batch.sources})
     query = (
         "SELECT reason, COUNT(*) AS rows FROM unscored_measurement WHERE list_contains(?, source_id)"
@@ -135,7 +135,7 @@ def unscored(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) ->
 
 
 def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """A line a data set: rows, rows on known parts, rows of ingested models on known parts."""
+    """Return a line a data set: rows, rows on known parts, rows of ingested models on known parts."""
     return connection.sql(
         """
         SELECT x.source_id AS source, 'model' AS kind, COUNT(*) AS rows, COUNT(x.hardware) AS on_known_part,

@@ -2,7 +2,7 @@
 
 A CPU call owns the device kernels launched while it ran (matched through the correlation of the
 launch, which Kineto writes as `External id` or `correlation`). In a trace without device kernels
-its own wall time is taken. Format: the JSON of `torch.profiler.profile.export_chrome_trace`.
+its own wall time counts. Format: the JSON of `torch.profiler.profile.export_chrome_trace`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _CLASSES = {
 
 
 def read(path: Path, model: str | None, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
-    """`operator_measurement` rows of a trace. Raises `CharzError` if the file is no such trace."""
+    """Read `operator_measurement` rows from a trace. Raise `CharzError` for any other file."""
     try:
         return _read(_events(path), path, model, hardware, backend, source_id)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # A trace has tens of thousands of events; none is checked before it is used.
+        # A trace has tens of thousands of events, which are not checked before use.
         what = f"{type(error).__name__}: {error}"
         raise CharzError("an event of the trace lacks a field or has a wrong one", str(path), what) from error
 
@@ -58,7 +58,7 @@ def _read(
     calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
     if not calls:
         raise CharzError(
-            "the trace holds no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]"
+            "the trace contains no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]"
         )
     device_time = _device_time(events, calls)
     rows = [
@@ -70,7 +70,7 @@ def _read(
 
 
 def outermost_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Calls that no other call of the same thread encloses, in order of time."""
+    """Return the calls that no other call of the same thread encloses, in order of time."""
     found: list[dict[str, Any]] = []
     end: dict[Any, float] = defaultdict(lambda: float("-inf"))
     for call in sorted(calls, key=lambda c: (c["ts"], -c.get("dur", 0))):
@@ -93,12 +93,12 @@ def _events(path: Path) -> list[dict[str, Any]]:
         raise CharzError("not a JSON trace", str(path), str(error)) from error
     events = document.get("traceEvents", []) if isinstance(document, dict) else document
     if not isinstance(events, list):
-        raise CharzError("not a PyTorch trace", str(path), "traceEvents is no list")
+        raise CharzError("not a PyTorch trace", str(path), "traceEvents is not a list")
     return [e for e in events if isinstance(e, dict) and e.get("ph") == "X"]
 
 
 def _device_time(events: list[dict[str, Any]], calls: list[dict[str, Any]]) -> dict[int, float] | None:
-    """Microseconds of device work by index of call, or None where the trace has no device."""
+    """Return the microseconds of device work by id of the call, or None for a trace without device."""
     kernels = [e for e in events if e.get("cat") in _DEVICE_CATEGORIES]
     if not kernels:
         return None
@@ -121,7 +121,7 @@ def _device_time(events: list[dict[str, Any]], calls: list[dict[str, Any]]) -> d
 
 
 def _enclosing(spans: list[tuple[float, float, int]], instant: float) -> int | None:
-    """Id of the span that holds the instant; spans are disjoint and sorted."""
+    """Return the id of the span that contains the instant; spans are disjoint and sorted."""
     low, high = 0, len(spans)
     while low < high:
         middle = (low + high) // 2
@@ -165,8 +165,8 @@ def _row(
 
 
 def call_work(name: str, shapes: list[tuple[int, ...]], precision: str) -> operator_shape.Work:
-    """Work of an ATen call where its input sizes tell it: linear layers and matrix products. Of the
-    rest only the class is known, for a trace does not record output sizes."""
+    """Compute the work of a linear layer or matrix product from its input sizes. For any other ATen
+    call only the class is known, because a trace does not record output sizes."""
     element = operator_shape._ELEMENT_BYTE[precision]
     operator_class = _CLASSES.get(name, "unknown")
     if name == "linear" and len(shapes) >= 2:
@@ -193,23 +193,23 @@ class Call:
     name: str
     operator_class: str
     seconds: float
-    """Device time it caused; in a trace without a device its own wall time. Median over the steps."""
+    """Device time that it caused; in a trace without a device its own wall time. Median over the steps. [s]"""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a trace holds of one step."""
+    """Calls of one step of a trace."""
 
     calls: list[Call]
     has_device: bool
-    """Whether times are of a device."""
+    """True if times are device times."""
     step_count: int
-    """Steps that agree in their calls; of others nothing is taken."""
+    """Number of steps with the same calls; all other steps are ignored."""
 
 
 def profile(path: Path) -> Profile:
-    """The calls of one step of a trace: of all steps that `torch.profiler` marked, of the whole trace where it marked none.
-    Raises `CharzError` if the file is no such trace."""
+    """Return the calls of one step: from all steps that `torch.profiler` marked, or from the whole trace without marks.
+    Raise `CharzError` for any other file."""
     try:
         events = _events(path)
         calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
@@ -228,7 +228,7 @@ def profile(path: Path) -> Profile:
     named = Counter(tuple(call.name for call in step) for step in steps if step)
     if not named:
         next = "profile with activities=[ProfilerActivity.CPU, ...]"
-        raise CharzError("the trace holds no ATen calls", str(path), next=next)
+        raise CharzError("the trace contains no ATen calls", str(path), next=next)
     common = named.most_common(1)[0][0]
     agreeing = [step for step in steps if tuple(call.name for call in step) == common]
     middle = [replace(same[0], seconds=median(c.seconds for c in same)) for same in zip(*agreeing, strict=True)]
@@ -236,7 +236,7 @@ def profile(path: Path) -> Profile:
 
 
 def _steps(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Begin and end of each step that the profiler marked; without marks one that holds everything."""
+    """Return begin and end of each step that the profiler marked; without marks, one step that contains everything."""
     marks = [
         e for e in events if str(e.get("name", "")).startswith("ProfilerStep#") and e.get("cat") == "user_annotation"
     ]

@@ -1,4 +1,4 @@
-"""What a file of measurements may be, told before it is read: a small file can unfold to all of the memory."""
+"""Limits on a file of measurements, checked before it is read, because a small file can unpack to fill the memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from charz.schema.errors import CharzError
 
 MOST_BYTE = 256 * 2**20
-"""Of a file, unpacked."""
+"""Limit on an unpacked file. [byte]"""
 MOST_LINE_BYTE = 2**20
 MOST_ROWS = 5_000_000
 
@@ -17,7 +17,7 @@ _CHUNK_BYTE = 2**20
 
 
 def check(path: Path) -> None:
-    """Raise `CharzError` for what is no file, or holds more than measurements are."""
+    """Raise `CharzError` for a path that is not a file, or a file above the limits."""
     if not path.exists():
         raise CharzError("no such file", str(path))
     if not path.is_file():
@@ -42,7 +42,7 @@ def _check_unpacked(path: Path) -> None:
 
 
 def _skipped(file: gzip.GzipFile, most: int) -> int:
-    """Bytes up to the end of a file, or a few more than `most`."""
+    """Count the bytes to the end of a file, but stop above `most`."""
     count = 0
     while count <= most and (chunk := file.read(_CHUNK_BYTE)):
         count += len(chunk)
@@ -63,7 +63,7 @@ def _check_parquet(path: Path) -> None:
 
 
 def _check_lines(path: Path) -> None:
-    """A line of a CSV file is a row, or a part of one: what is longer is no row of measurements."""
+    """Check the length of each line, because a row of measurements is short."""
     length = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTE):
@@ -77,5 +77,5 @@ def _check_lines(path: Path) -> None:
 def _too_large(path: Path, what: str) -> CharzError:
     most = f"at most {MOST_BYTE // 2**20} MiB unpacked and {MOST_ROWS:,} rows are read"
     return CharzError(
-        "too large for a file of measurements", f"{path} ({what})", most, "divide it, or check what it is"
+        "too large for a file of measurements", f"{path} ({what})", most, "divide it, or check its contents"
     )

@@ -1,7 +1,7 @@
-"""Any CSV or parquet file, by a mapping of its columns to the fields of `measurement`.
+"""Imports any CSV or parquet file, by a mapping of its columns to the fields of `measurement`.
 
-An item `field=column` takes a column; `field=column*1e-3` scales it; `field:=text` sets a constant. A column that is called
-like a field is taken for it.
+An item `field=column` takes a column; `field=column*1e-3` scales it; `field:=text` sets a constant. A column with
+the name of a field needs no item.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ _DEFAULTS: dict[str, object] = {
 
 
 _TIMES = ("latency_s", "throughput_per_s", "energy_j", "peak_memory_byte")
-"""Fields of which a measured row has one at least."""
+"""Fields of which a measured row must have at least one."""
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """Rows of a file, and what of them is not the file's."""
+    """Rows of a file, its unused columns and the assumed values."""
 
     frame: pl.DataFrame
     left_out: list[str]
     """Columns of the file that no field takes."""
     assumed: dict[str, object]
-    """Value of each field that the file does not say in some row."""
+    """Assumed value of each field that the file lacks in some row."""
 
 
 def is_named(columns: Sequence[str]) -> bool:
-    """True for a file whose columns are called like the fields that a measured row needs."""
+    """Return True for a file whose columns have the names of the fields that a measured row needs."""
     return {"model", "hardware_name"} <= set(columns) and not set(_TIMES).isdisjoint(columns)
 
 
 def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row] = Measurement) -> Mapped:
-    """Rows of the file. Raises `CharzError` on an unknown field or column or a missing model or part."""
+    """Read the rows of the file. Raise `CharzError` on an unknown field or column or a missing model or part."""
     raw = read_table(path)
-    # The number of a row, its data set and the part of the catalog are found out when it is stored.
+    # The store fills in the number of a row, its data set and the part of the catalog.
     fields = [name for name in row_type.model_fields if name not in (row_type.KEY[0], "hardware", "source_id")]
     selected = {name: pl.col(name) for name in fields if name in raw.columns}
     for item in mapping:
@@ -84,7 +84,7 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
 
 
 def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row], path: Path) -> pl.DataFrame:
-    """The selected fields in their types. Raises `CharzError` naming the first value that does not fit its field."""
+    """Convert the selected fields to their types. Raise `CharzError` that names the first value of another type."""
     types = store.columns(row_type)
     series = []
     for field, expression in selected.items():
@@ -94,7 +94,7 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
         except pl.exceptions.PolarsError as error:
             raise CharzError(
                 f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0],
-                f"--map {field}=COLUMN takes another column, --map {field}:=VALUE says one for all rows",
+                f"--map {field}=COLUMN takes another column, --map {field}:=VALUE sets one for all rows",
             ) from error  # fmt: skip
         if len(raw) and field in ("model", "hardware_name") and (values.is_null() | (values == "")).any():
             raise CharzError(f"{field} is empty in some rows", str(path), next="fill it in or remove these rows")
@@ -106,7 +106,7 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The file as a frame, by its suffix. Raises `CharzError` if it is of another kind; `files.read` tells of a missing or
+    """Read the file by its suffix. Raise `CharzError` if it is of another kind; `files.read` reports a missing or
     broken one."""
     if path.suffix == ".parquet":
         return pl.read_parquet(path)
@@ -116,7 +116,7 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def parse_item(item: str, known: Sequence[str]) -> tuple[str, pl.Expr]:
-    """Field and expression of one mapping item."""
+    """Parse one mapping item into its field and expression."""
     match = _ITEM.match(item)
     if match is None:
         raise CharzError("not a mapping", item, next="write field=column, field=column*1e-3 or field:=text")
@@ -136,8 +136,8 @@ def parse_item(item: str, known: Sequence[str]) -> tuple[str, pl.Expr]:
 
 
 def normalize(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
-    """The frame with charz's words for backend and precision, part counts split off, latency and
-    throughput completed from each other where the batch is known."""
+    """Use charz's words for backend and precision, split off part counts, and derive latency and
+    throughput from each other where the batch is known."""
     types = store.columns(row_type)
     frame = frame.with_columns(pl.col(c).cast(types[c]) for c in frame.columns)
     frame = frame.with_columns(

@@ -1,7 +1,7 @@
-"""Work of one operator from the shapes a measurement file states: class, MACs, flops, bytes moved.
+"""Computes the work of one operator from the shapes in a measurement file: class, MACs, flops, bytes moved.
 
 A MAC is two flops. Bytes are unique ones: each input read once, the output written once. The rules
-are the few that operator files use; the work of ingested models comes from `ingest/operators`.
+cover only the operators of such files; the work of ingested models comes from `ingest/operators`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from charz.schema.errors import CharzError
 
 
 class Work(TypedDict):
-    """What one operator computes and moves, weights and result among it; the GEMM it is, where it is one."""
+    """Computation and traffic of one operator, including weights and result; its GEMM, if it is one."""
 
     operator_class: str
     macs: float | None
@@ -66,7 +66,7 @@ _FX_VIEWS = {
 
 
 def gemm(count: float, m: float, n: float, k: float, element_byte: float, operator_class: str) -> Work:
-    """Work of `count` products of an m×k by a k×n matrix."""
+    """Return the work of `count` products of an m×k by a k×n matrix."""
     macs = count * m * n * k
     moved = count * (m * k + k * n + m * n) * element_byte
     return Work(
@@ -84,7 +84,7 @@ def gemm(count: float, m: float, n: float, k: float, element_byte: float, operat
 
 
 def vector(operator_class: str, flops: float, moved_byte: float, written_byte: float) -> Work:
-    """Work of an operator without a matrix product."""
+    """Return the work of an operator without a matrix product."""
     return Work(
         operator_class=operator_class,
         macs=0.0,
@@ -100,7 +100,7 @@ def vector(operator_class: str, flops: float, moved_byte: float, written_byte: f
 
 
 def unknown() -> Work:
-    """An operator whose shapes do not tell its work: null, never zero."""
+    """Return null work, never zero, for an operator whose shapes do not determine it."""
     return Work(
         operator_class="unknown",
         macs=None,
@@ -116,7 +116,7 @@ def unknown() -> Work:
 
 
 def from_text(operator: str, shape: str, precision: str) -> Work:
-    """Work of a micro-benchmark row, e.g. `bmm`, `B=384 M=128 N=64 K=128`, `fp32`."""
+    """Compute the work of a micro-benchmark row, e.g. `bmm`, `B=384 M=128 N=64 K=128`, `fp32`."""
     size = {name: float(value) for name, value in re.findall(r"(\w+)=(\d+)", shape)}
     element = _ELEMENT_BYTE.get(precision, 4)
     if operator == "bmm":
@@ -130,7 +130,7 @@ def from_text(operator: str, shape: str, precision: str) -> Work:
         return vector("softmax", 5 * elements, 2 * elements * element, elements * element)
     if operator == "ln":
         return vector("norm", 8 * elements, (2 * elements + 2 * size["H"]) * element, elements * element)
-    # `addu` and its like have a scalar as second operand; without the `u` two tensors are read.
+    # `addu` and the like have a scalar as second operand; without the `u` they read two tensors.
     name = operator.removesuffix("u") if operator in ("addu", "mulu", "divu", "powu") else operator
     if name not in _ELEMENTWISE_FLOPS:
         return unknown()
@@ -141,7 +141,7 @@ def from_text(operator: str, shape: str, precision: str) -> Work:
 
 
 def _conv(size: dict[str, float], element_byte: float) -> Work:
-    """A square convolution as an implicit matrix product; bytes count each tensor once."""
+    """Compute a square convolution as an implicit matrix product; bytes count each tensor once."""
     kernel, padding, stride = size["Kernel_Size"], size["Padding"], size["Stride"]
     out = math.floor((size["Input_Size"] + 2 * padding - kernel) / stride) + 1
     work = gemm(
@@ -156,10 +156,10 @@ def _conv(size: dict[str, float], element_byte: float) -> Work:
 def from_fx_node(
     op: str, target: str, input_shapes: str, output_shape: str | None, dtype: str | None, is_training: bool = False
 ) -> Work:
-    """Work of one `torch.fx` node from its input and output shapes.
+    """Compute the work of one `torch.fx` node from its input and output shapes.
 
-    A node without a type is a Python value. Of conversions the file does not say whether they change
-    anything; in these transformers they do not, and dropout runs only in training.
+    A node without a type is a Python value. The file does not state if a conversion changes
+    anything; in these transformers it does not, and dropout runs only in training.
     """
     inputs = [tuple(shape) for shape in _literal(input_shapes) if isinstance(shape, (list, tuple))]
     output = cast("tuple[int, ...]", tuple(_literal(output_shape))) if output_shape else ()
@@ -177,13 +177,13 @@ def from_fx_node(
 
 
 def _dropout(output: tuple[int, ...], element: float) -> Work:
-    """Dropout in training: reads, writes, and writes a mask of one byte an element."""
+    """Count dropout in training: it reads, writes, and writes a mask of one byte an element."""
     elements = math.prod(output)
     return vector("elementwise", 2.0 * elements, (2 * element + 1) * elements, (element + 1) * elements)
 
 
 def _module(path: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], element: float) -> Work:
-    """A module call, told by its path and by whether it changes the last size."""
+    """Compute the work of a module call, by its path and by a change of the last size."""
     elements, leaf = math.prod(output), path.split(".")[-1]
     if "norm" in leaf or leaf.startswith("ln_"):
         return vector("norm", 8.0 * elements, (2.0 * elements + 2 * output[-1]) * element, elements * element)
@@ -198,11 +198,11 @@ def _module(path: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], e
 
 
 def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...], element: float) -> Work:
-    """A function or method call, told by its name."""
+    """Compute the work of a function or method call, by its name."""
     elements = math.prod(output)
     read = sum(math.prod(shape) for shape in inputs if len(shape) > 1 or (shape and shape[0] > 1))
     kind = _FX_CLASSES.get(name)
-    # Heads were transposed before: only then do these copy.
+    # They copy only if heads were transposed before.
     moves = name in ("contiguous", "reshape") and bool(inputs) and len(inputs[0]) == 4
     if name in _FX_VIEWS and not moves:
         return vector("view", 0.0, 0.0, 0.0)
@@ -220,7 +220,7 @@ def _function(name: str, inputs: list[tuple[int, ...]], output: tuple[int, ...],
 
 
 def _literal(text: str | None) -> list[object]:
-    """The list or tuple a text spells, empty where there is none. Raises `CharzError` where it spells no value."""
+    """Parse a list or tuple from a text; empty without one. Raise `CharzError` for a text that is not a value."""
     if not text:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Writing measured rows into a database: ids, hardware names, one data set replaced at a time."""
+"""Writes measured rows into a database: ids, hardware names, one data set replaced at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COUNTED_HARDWARE = re.compile(r"^(\d+)x\s+(.+)$")
 
 
 def columns(row_type: type[Row]) -> dict[str, pl.DataType | type[pl.DataType]]:
-    """Polars type of every field of a row type."""
+    """Return the polars type of every field of a row type."""
     return {
         name: _POLARS_TYPE[str(getattr(field.annotation, "__name__", field.annotation)).split(" ")[0]]
         for name, field in row_type.model_fields.items()
@@ -34,7 +34,7 @@ def columns(row_type: type[Row]) -> dict[str, pl.DataType | type[pl.DataType]]:
 
 
 def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
-    """The frame with exactly the row type's columns; a missing one becomes null."""
+    """Give the frame exactly the row type's columns; a missing one becomes null."""
     if not frame.columns:
         return pl.DataFrame(schema=columns(row_type))
     return frame.select(
@@ -44,7 +44,7 @@ def conform(frame: pl.DataFrame, row_type: type[Row]) -> pl.DataFrame:
 
 
 def split_count(hardware: str) -> tuple[int, str]:
-    """`8x NVIDIA A30` as (8, `NVIDIA A30`); a name without a number counts one."""
+    """Split `8x NVIDIA A30` into (8, `NVIDIA A30`); a name without a number counts one."""
     match = _COUNTED_HARDWARE.match(hardware.strip())
     return (int(match[1]), match[2]) if match else (1, hardware.strip())
 
@@ -52,9 +52,9 @@ def split_count(hardware: str) -> tuple[int, str]:
 def store(
     connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame, row_type: type[Row], sources: Sequence[Source]
 ) -> int:
-    """Replace the rows of the given data sets by the frame's; returns how many were written.
+    """Replace the rows of the given data sets by the frame's, and return the number of written rows.
 
-    `frame` has the row type's columns except the key and `hardware`, which are filled here: ids
+    `frame` has the row type's columns except the key and `hardware`, which are added here: ids
     continue after those in use, and `hardware_name` is looked up among the names of the catalog's parts.
     """
     key = row_type.KEY[0]
@@ -77,7 +77,7 @@ def store(
 
 
 def _packaged(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """The frame with devices that the catalog has together as one part, two sockets, say, as that part."""
+    """Replace devices that the catalog lists together as one part, e.g. two sockets, by that part."""
     if "device_count" not in frame.columns:
         return frame
     together = pl.format("{}x {}", "device_count", "hardware_name")
@@ -89,8 +89,8 @@ def _packaged(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Every name a part is known by, `hardware_name`, and the part: its own, an alias, its name as sold where only one
-    part bears it."""
+    """Return every name of a part, as `hardware_name`, and the part: its own, an alias, or its trade name if only one
+    part has it."""
     return connection.sql(
         f"""
         SELECT hardware_name, ANY_VALUE(hardware) AS hardware FROM (
@@ -103,7 +103,7 @@ def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def unmatched_hardware(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Names of parts in measurements that the catalog does not know, with their row counts."""
+    """Return the part names in measurements that the catalog does not know, with their row counts."""
     return connection.sql(
         f"""
         SELECT hardware_name, COUNT(*) AS rows FROM (

@@ -1,4 +1,4 @@
-"""Names that measurement files use and the charz names they stand for."""
+"""Names in measurement files and the corresponding charz names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKENDS = {
     "eager": "eager",
     "inductor": "inductor",
 }
-"""Backend by the word a file uses; a word that is not here is kept as it stands."""
+"""Backends by the word in a file; an unlisted word stays unchanged."""
 
 PRECISIONS = {
     "float32": "fp32",
@@ -33,21 +33,21 @@ PRECISIONS = {
     "gptq-int4": "w4a16",
     "bnb-4bit": "w4a16",
 }
-"""Precision policy by the word a file uses; a word that is not here is kept as it stands."""
+"""Precision policies by the word in a file; an unlisted word stays unchanged."""
 
 
 def backend(word: str) -> str:
-    """charz backend for a file's word."""
+    """Return the charz backend for a file's word."""
     return BACKENDS.get(word.lower(), word.lower())
 
 
 def precision(word: str) -> str:
-    """charz precision policy for a file's word."""
+    """Return the charz precision policy for a file's word."""
     return PRECISIONS.get(word.lower(), word.lower())
 
 
 @cache
 def model_names() -> dict[str, str]:
-    """Model source by the name a file uses, from `model_names.csv` beside this module."""
+    """Read the model source of each name in a file, from `model_names.csv`."""
     with (Path(__file__).parent / "model_names.csv").open(newline="") as file:
         return {row["name"]: row["model_source"] for row in csv.DictReader(file)}

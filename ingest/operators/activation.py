@@ -14,7 +14,7 @@ ACTIVATIONS = words(
 
 
 def activation(call: Call) -> list[Step]:
-    """FLOPs of the table times output elements."""
+    """Count the FLOPs of the table times output elements."""
     name = call.overload.__name__.split(".")[0].rstrip("_")
     elements = call.output.elements
     return [vector("main", product(FLOPS_PER_ELEMENT[name], elements), elements)]

@@ -2,7 +2,7 @@
 
 Grouped-query attention multiplies every query head, whatever the number of key heads; heads that share keys
 are rows of one product, as fused kernels pack them (FlashAttention-2, flash-decoding). Counts are those of the full
-product; with a causal mask each step also says its queries and keys, from which `executed_step` takes what a kernel skips.
+product; with a causal mask each step also states its queries and keys, from which `executed_step` subtracts what a kernel skips.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def scaled_dot_product_attention(call: Call) -> list[Step]:
 
 
 def _see_the_past(steps: list[Step], queries: Size, keys: Size) -> None:
-    """Say of the steps of an attention that each query sees one key more than the one before, the last of them all."""
+    """Record in the steps that each query sees one key more than the one before, the last query all keys."""
     for step in steps:
         step.quantities.update(queries=polynomial(queries), keys=polynomial(keys))
 
 
 @rule("charz.latent_attention.default", operator_class="attention")
 def latent_attention(call: Call) -> list[Step]:
-    """Attention over latents that all heads share. A step of one token multiplies as wide as a latent is, because what expands
-    it is multiplied into the query; a prompt expands its latents, which takes as much work, and multiplies as wide as keys and
-    values are. So every query is as wide as those, and one of them by as much wider as a latent is: exact for one token, and
-    one query too much of a prompt. Where an indexer has chosen what a query attends to, that is its context, and as much of the
-    latents moves as all queries choose together."""
+    """Count attention over latents that all heads share. For a single token, products are as wide as a latent, because the weight
+    that expands it is multiplied into the query. A prompt expands its latents, which takes as much work, and its products are as wide
+    as keys and values. So every query counts the latter width, and one query the excess of the latent's width: this is exact for one
+    token, and one query too much for a prompt. If an indexer has chosen each query's keys, these are its context, and as many latents
+    move as all queries choose together."""
     query: Value = call["query"]
     latent: Value = call["latent"]
     *batch, heads, length, rank = query.dims

@@ -1,7 +1,7 @@
-"""Complex numbers in operations on real ones.
+"""Operations on complex numbers, counted as operations on real ones.
 
 A multiply-accumulate of complex numbers is four real ones: (a + bi)(c + di) = ac - bd + (ad + bc)i. So a product of (m, k) by
-(k, n) complex matrices is one of (m, 2k) by (2k, 2n) real ones, its left side as large as it was. Fourier transforms state real
+(k, n) complex matrices is one of (m, 2k) by (2k, 2n) real ones, whose left side has the same size. Fourier transforms state real
 operations already (`fft`).
 """
 
@@ -13,7 +13,7 @@ from .elementwise import FLOPS_PER_ELEMENT
 from .registry import Call
 
 COMPLEX = "complex"
-"""Begins the names of complex element types."""
+"""Prefix of the names of complex element types."""
 
 PRODUCT = 4
 """Real multiply-accumulates of a complex one."""
@@ -43,14 +43,14 @@ FLOPS_PER_COMPLEX: dict[str, int] = {
     "addcdiv": 19,
     "lerp": 10,
 }
-"""FLOPs an element of functions of complex numbers; what is not listed does to both parts what it does to a real number."""
+"""FLOPs an element of complex functions; any other function applies its real operations to both parts."""
 
 STATED = frozenset({"complex", "polar"})
 """Functions that make complex numbers of real ones: their formulas count real operations."""
 
 
 def as_real(call: Call, steps: list[Step]) -> list[Step]:
-    """The steps of a call in real operations: as they are where no number is complex."""
+    """Convert the steps of a call into real operations; without complex numbers they stay unchanged."""
     name = call.overload.__name__.split(".")[0].rstrip("_")
     values = [*call.tensors(), *call.outputs]
     if call.operator_class == "fft" or name in STATED or not any(v.precision.startswith(COMPLEX) for v in values):

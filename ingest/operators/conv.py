@@ -1,8 +1,8 @@
 """Convolutions as implicit GEMM: M = B * output pixels, N = output channels a group,
 K = input channels a group * kernel volume. Depthwise (one channel a group in and out) has N = 1 and
-K = kernel volume: nothing to feed a matrix unit with, so it is vector arithmetic.
+K = kernel volume, which cannot feed a matrix unit, so it is vector arithmetic.
 
-Groups may be symbolic: an expert's kernel a sample is a grouped convolution of B groups.
+Groups may be symbolic: a separate kernel for each sample is a grouped convolution of B groups.
 
 The bias is the accumulator's first value and costs no operation.
 """
@@ -55,7 +55,7 @@ def _forward(call: Call, groups: Size) -> list[Step]:
 
 
 def _is_plain(call: Call, kernel: list[Size]) -> bool:
-    """True where PyTorch on a processor looks at the size of the input before it leaves a convolution to oneDNN: no
+    """Return True if PyTorch on a CPU checks the size of the input before it uses oneDNN: no
     dilation, a kernel side of 3 or less (`use_mkldnn` in Convolution.cpp)."""
     source: Value = call["input"]
     is_batched = len(source.dims) > len(kernel) + 1
@@ -64,7 +64,7 @@ def _is_plain(call: Call, kernel: list[Size]) -> bool:
 
 
 def _transposed(call: Call) -> list[Step]:
-    """Every input element meets every kernel tap of its group's output channels: M = B * input pixels."""
+    """Count M = B * input pixels: every input element meets every kernel tap of its group's output channels."""
     call.operator_class = "conv_transposed"
     source: Value = call["input"]
     weight: Value = call["weight"]
@@ -79,7 +79,7 @@ def _transposed(call: Call) -> list[Step]:
 
 
 def _batch(value: Value, spatial: int) -> tuple[Size, ...]:
-    """Batch dimensions; none for an unbatched input."""
+    """Return the batch dimensions; empty for an unbatched input."""
     return value.dims[: -spatial - 1]
 
 

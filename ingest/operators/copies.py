@@ -1,5 +1,5 @@
-"""Operators that only move bytes. A `reshape` or `contiguous` that aliases its input never gets here:
-the lowering has already found it to be a view."""
+"""Operators that only move bytes. A `reshape` or `contiguous` that aliases its input never arrives here,
+because the lowering has marked it as a view."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from .registry import Call, move, rule
     operator_class="copy",
 )
 def whole_copy(call: Call) -> list[Step]:
-    """Reads its inputs and writes its output, whole."""
+    """Read the inputs and write the output in full."""
     return [move(call.output.elements)]
 
 
@@ -80,7 +80,7 @@ def pad(call: Call) -> list[Step]:
 
 @rule("aten.copy_.default", "aten.copy.default", operator_class="copy")
 def overwrite(call: Call) -> list[Step]:
-    """Reads the source only; what was in the destination does not matter."""
+    """Read only the source, because the destination is overwritten."""
     destination, *_ = call.tensors()
     call.moves(destination, 0)
     return [move(call.output.elements)]
@@ -95,7 +95,7 @@ def overwrite(call: Call) -> list[Step]:
     operator_class="create",
 )
 def fill(call: Call) -> list[Step]:
-    """Writes without reading."""
+    """Write without reading."""
     destination, *_ = call.tensors()
     call.moves(destination, 0)
     return [move(call.output.elements)]

@@ -1,4 +1,4 @@
-"""Tensors made from nothing: one write, no read. `empty` writes nothing either."""
+"""Tensors created without operands: one write, no read. `empty` writes nothing either."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def filled(call: Call) -> list[Step]:
 
 @rule(*(o for n in EMPTY for o in _overloads(n)), operator_class="create")
 def empty(call: Call) -> list[Step]:
-    """Memory is reserved, nothing moves."""
+    """Count nothing: memory is reserved, and nothing moves."""
     _read_nothing(call)
     call.moves(call.output, 0)
     return [move(0)]
 
 
 def _read_nothing(call: Call) -> None:
-    """The tensor a `*_like` is shaped after is not read."""
+    """Mark operands as unread: a `*_like` uses only their shape."""
     for value in call.tensors():
         call.moves(value, 0)

@@ -1,4 +1,4 @@
-"""Deformable convolution: every tap is sampled between pixels (4 neighbours: 7 operations, one more
+"""Deformable convolution: every tap is interpolated between pixels (4 neighbours: 7 operations, one more
 for the modulation mask), then the convolution is the usual implicit GEMM."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Elementwise arithmetic, and the one table of FLOPs an element that every family reads.
+"""Elementwise arithmetic, and the table of FLOPs an element that every family reads.
 
-Counted: each addition, subtraction, multiplication, division, comparison, minimum, maximum, sign
-change, rounding or logical operation is one, and so is each elementary function (exp, log, sqrt,
-tanh, erf, sin, pow, ...): what such a function costs in instructions depends on the machine, which is
-the efficiency table's business. A composed function counts its formula, given beside its row.
+Each addition, subtraction, multiplication, division, comparison, minimum, maximum, sign
+change, rounding or logical operation counts as one, and so does each elementary function (exp, log, sqrt,
+tanh, erf, sin, pow, ...), because its cost in instructions depends on the machine and belongs to
+the efficiency table. A composed function counts its formula, given next to its row.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ FLOPS_PER_ELEMENT: dict[str, int] = {
     "instance_norm": 7,
     "rms_norm": 4,  # square, sum, multiply by 1/rms, scale
     "batch_norm": 2,  # x*a + b with a and b of a channel
-    "batch_norm_training": 9,  # statistics of the batch besides
+    "batch_norm_training": 9,  # also statistics of the batch
     "l2_norm": 2,
     # reductions, an input element
     "sum": 1,
@@ -102,7 +102,7 @@ FLOPS_PER_ELEMENT: dict[str, int] = {
 
 
 def _overloads(name: str) -> list[str]:
-    """Every ATen overload of an operator, its in-place form included; none when this torch lacks it."""
+    """Return every ATen overload of an operator with its in-place form, or none that this torch lacks."""
     import torch
 
     found = []
@@ -131,7 +131,7 @@ SPECIAL = {"tanh"}
 
 
 def arithmetic(call: Call) -> list[Step]:
-    """FLOPs of the table times output elements; a scaled addition counts its multiplication."""
+    """Count the FLOPs of the table times output elements; a scaled addition also counts its multiplication."""
     name = call.overload.__name__.split(".")[0]
     name = name if name.startswith("__") else name.rstrip("_")
     flops = FLOPS_PER_ELEMENT[name]
@@ -151,20 +151,20 @@ rule(*(o for n in ARITHMETIC if n not in SPECIAL for o in _overloads(n)), operat
       "aten.bernoulli_.float",
       operator_class="elementwise")  # fmt: skip
 def random_mask(call: Call) -> list[Step]:
-    """Dropout while training (in inference it returns its input, and is a view)."""
+    """Count dropout in training (in inference it returns its input, and is a view)."""
     elements = call.output.elements
     return [vector("main", product(FLOPS_PER_ELEMENT["dropout"], elements), elements)]
 
 
 @rule("aten.cross.default", "aten.linalg_cross.default", operator_class="elementwise")
 def cross_product(call: Call) -> list[Step]:
-    """Two products and a difference an element."""
+    """Count two products and a difference an element."""
     return [vector("main", product(3, call.output.numel), call.output.numel)]
 
 
 @rule("aten.cdist.default", "aten._cdist_forward.default", operator_class="elementwise")
 def pairwise_distance(call: Call) -> list[Step]:
-    """Difference, square and sum over the width, then a root, for each pair."""
+    """Count difference, square and sum over the width, then a root, for each pair."""
     width = call.tensors()[0].dims[-1]
     pairs = call.output.numel
     return [vector("main", total(product(3, pairs, width), pairs), pairs)]

@@ -1,4 +1,4 @@
-"""Table look-ups: only the rows that are looked up move."""
+"""Table look-ups: only the looked-up rows move."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def embedding(call: Call) -> list[Step]:
 
 @rule("charz.packed_embedding.default", operator_class="embedding")
 def packed_embedding(call: Call) -> list[Step]:
-    """The rows with their scales and zero points; each element less a zero point, times a scale."""
+    """Look up rows with their scales and zero points: each element minus a zero point, times a scale."""
     rows = call["indices"].numel
     call.moves(call["weight"], call.output.elements)
     for operand in (call["scales"], call["zeros"]):
@@ -27,7 +27,7 @@ def packed_embedding(call: Call) -> list[Step]:
 @rule("aten.embedding_bag.padding_idx", "aten.embedding_bag.default", "aten._embedding_bag.default",
       "aten._embedding_bag_forward_only.default", operator_class="embedding")  # fmt: skip
 def embedding_bag(call: Call) -> list[Step]:
-    """One row an index, added into its bag."""
+    """Read one row an index, and add it into its bag."""
     weight: Value = call["weight"]
     indices: Value = call["indices"]
     gathered = product(indices.numel, weight.dims[-1])

@@ -9,9 +9,9 @@ from .registry import Call, gemm, rule
 
 @rule("charz.grouped_mm.default", "aten._grouped_mm.default", operator_class="matmul")
 def grouped_product(call: Call) -> list[Step]:
-    """Rows are `tokens * top_k`, and each reads one expert's matrix. Tokens are taken to choose their `top_k` experts
-    independently of each other, all experts alike; where `top_k` is not known, all rows to meet other experts until
-    none is left."""
+    """Multiply `tokens * top_k` rows, each by one expert's matrix. Tokens are assumed to choose their `top_k` experts
+    independently and uniformly. If `top_k` is unknown, each row is assumed to meet another expert until none is
+    left."""
     rows, weight = call.tensors()[:2]
     count, k, n = weight.dims
     call.moves(weight, product(rows.dims[0], k, n))
@@ -22,7 +22,7 @@ def grouped_product(call: Call) -> list[Step]:
 
 @rule("charz.expert_linear.default", operator_class="matmul")
 def linear_of_experts(call: Call) -> list[Step]:
-    """One linear layer of each expert: every row meets one of them, so each is read by its share of the rows."""
+    """Multiply every row by one expert's linear layer, so that each expert's weights are read by its share of the rows."""
     rows, weights = call["input"], call["weights"]
     n, k = weights[0].dims
     for weight in weights:

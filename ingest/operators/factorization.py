@@ -1,4 +1,4 @@
-"""Dense factorizations and solves, as the matrix products their blocked forms spend their time in.
+"""Dense factorizations and solves, as the matrix products that dominate their blocked forms.
 
 MACs are the leading terms of Golub & Van Loan, *Matrix Computations*, 4th ed.: LU n³/3, Cholesky
 n³/6, QR (Householder, m >= n) n²(m - n/3), as much again to form Q, triangular solve n²·k/2. The
@@ -41,7 +41,7 @@ def cholesky(call: Call) -> list[Step]:
 
 @rule("aten.linalg_inv.default", "aten.linalg_inv_ex.default", "aten.inverse.default", operator_class="matmul")
 def inverse(call: Call) -> list[Step]:
-    """LU and n right-hand sides: n³."""
+    """Count LU and n right-hand sides: n³."""
     return _square(call, 1.0)
 
 
@@ -61,7 +61,7 @@ def qr(call: Call) -> list[Step]:
     operator_class="matmul",
 )
 def solve(call: Call) -> list[Step]:
-    """LU, then two triangular solves."""
+    """Count LU, then two triangular solves."""
     matrix, right = call.tensors()[:2]
     *batch, n, _ = matrix.dims
     columns = right.dims[-1] if len(right.dims) == len(matrix.dims) else 1

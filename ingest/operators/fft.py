@@ -23,7 +23,7 @@ def _transform(call: Call, factor: float) -> list[Step]:
 
 
 def _length(value: Value, call: Call) -> int:
-    """Points of one transform; a symbolic axis cannot be (its logarithm is no polynomial)."""
+    """Return the points of one transform. Raise NotPolynomialError for a symbolic axis, whose logarithm is not a polynomial."""
     if call.has("n_fft"):
         return int(call["n_fft"])
     dims: list[int] = [call["dim"]] if isinstance(call["dim"], int) else list(call["dim"] or range(len(value.dims)))

@@ -1,4 +1,4 @@
-"""Gathers and scatters: what is picked moves, not the whole table."""
+"""Gathers and scatters: only the selected elements move, not the whole table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .registry import Call, Value, move, rule, vector
     operator_class="gather",
 )  # fmt: skip
 def gather(call: Call) -> list[Step]:
-    """Reads the picked elements and the indices, writes the result."""
+    """Read the selected elements and the indices, and write the result."""
     source: Value = call.tensors()[0]
     call.moves(source, call.output.elements)
     return [move(call.output.elements)]
@@ -24,7 +24,7 @@ def gather(call: Call) -> list[Step]:
     operator_class="gather",
 )  # fmt: skip
 def scatter_in_place(call: Call) -> list[Step]:
-    """Writes as many elements as there are values (or indices); the rest of the destination stays."""
+    """Write as many elements as there are values (or indices); the rest of the destination stays."""
     destination, *others = call.tensors()
     written = others[-1].numel if others else call.output.elements
     call.moves(destination, 0)
@@ -34,7 +34,7 @@ def scatter_in_place(call: Call) -> list[Step]:
 
 @rule("aten.index_add_.default", "aten.scatter_add_.default", "aten.scatter_reduce_.two", operator_class="gather")
 def accumulate_in_place(call: Call) -> list[Step]:
-    """Reads, adds to and writes the elements addressed."""
+    """Read the addressed elements, add to them and write them."""
     destination, *others = call.tensors()
     written = others[-1].numel
     call.moves(destination, written)
@@ -50,7 +50,7 @@ def accumulate_in_place(call: Call) -> list[Step]:
     operator_class="gather",
 )  # fmt: skip
 def scatter(call: Call) -> list[Step]:
-    """Copies the destination and writes the values over it."""
+    """Copy the destination and write the values over it."""
     return [move(call.output.elements)]
 
 
@@ -62,14 +62,14 @@ def scatter(call: Call) -> list[Step]:
     operator_class="gather",
 )
 def accumulate(call: Call) -> list[Step]:
-    """Copies the destination and adds the values to it."""
+    """Copy the destination and add the values to it."""
     added = call.tensors()[-1].numel
     return [vector("main", added, call.output.elements)]
 
 
 @rule("aten.col2im.default", operator_class="gather")
 def overlap(call: Call) -> list[Step]:
-    """Adds each element of the patches to the pixel it covers."""
+    """Add each element of the patches to the pixel that it covers."""
     patches: Value = call["self"]
     return [vector("main", patches.numel, call.output.elements)]
 
@@ -82,7 +82,7 @@ def overlap(call: Call) -> list[Step]:
     operator_class="gather",
 )
 def scan(call: Call) -> list[Step]:
-    """One comparison an input element."""
+    """Count one comparison an input element."""
     source: Value = call.tensors()[0]
     return [vector("main", source.numel, source.numel)]
 
@@ -96,7 +96,7 @@ def scan(call: Call) -> list[Step]:
     operator_class="gather",
 )
 def search(call: Call) -> list[Step]:
-    """Compared with every boundary at worst: an upper bound."""
+    """Compare with every boundary, which is an upper bound."""
     first, *rest = call.tensors()
     boundaries = rest[0].numel if rest else 1
     from ..trace.symbolic import product

@@ -1,7 +1,7 @@
 """Matrix products: linear layers, mm, bmm, addmm, baddbmm, matmul, einsum.
 
-An added bias or accumulator input is the accumulator's first value and costs no operation, except in
-baddbmm/addmm with a beta or alpha other than 1, where the scaling is left out as well (it is fused).
+An added bias or accumulator input is the accumulator's first value and costs no operation. In
+baddbmm/addmm with a beta or alpha other than 1, the fused scaling is left out as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def linear(call: Call) -> list[Step]:
     operator_class="matmul",
 )
 def matrix_product(call: Call) -> list[Step]:
-    """A single product is a linear layer's, by whatever name a model calls it: the same call of the library."""
+    """Count a matrix product; a single one is classed as linear, because it is the same library call."""
     left, right = call.tensors()[:2]
     step = _product(left, right)
     if step.quantities["groups"] == polynomial(1):
@@ -39,7 +39,7 @@ def matrix_product(call: Call) -> list[Step]:
 
 @rule("aten.addmm.default", "aten.addmv.default", operator_class="linear")
 def product_onto_a_bias(call: Call) -> list[Step]:
-    """What a linear layer with a bias calls, by whatever name a model calls it."""
+    """Count a product with an added bias, the same library call as a linear layer with a bias."""
     return accumulated_product(call)
 
 
@@ -50,7 +50,7 @@ def accumulated_product(call: Call) -> list[Step]:
 
 
 def _product(left: Value, right: Value) -> Step:
-    """Batched product with broadcasting; a right side without batch dimensions is one product of many rows."""
+    """Count a batched product with broadcasting; a right side without batch dimensions is one product of many rows."""
     k = left.dims[-1]
     m = left.dims[-2] if len(left.dims) > 1 else 1
     n = right.dims[-1] if len(right.dims) > 1 else 1
@@ -71,9 +71,9 @@ def _broadcast(left: tuple[Size, ...], right: tuple[Size, ...]) -> Size:
 
 @rule("aten.einsum.default", operator_class="matmul")
 def einsum(call: Call) -> list[Step]:
-    """A contraction of two operands as one GEMM: letters in both and in the result are groups, those contracted are K, the
-    rest M and N. Letters of one operand alone that the result lacks are summed first; two operands of which nothing is
-    contracted are multiplied element by element, as `sumproduct_pair` in ATen's Linear.cpp does both. More operands contract
+    """Count a contraction of two operands as one GEMM: letters in both and in the result are groups, contracted letters K, the
+    rest M and N. Letters of only one operand that the result lacks are summed first; two operands without contracted letters
+    are multiplied element by element, as `sumproduct_pair` in ATen's Linear.cpp does both. More operands contract
     from left to right."""
     equation: str = call["equation"].replace(" ", "")
     operands = call.tensors()
@@ -116,7 +116,7 @@ def einsum(call: Call) -> list[Step]:
 
 
 def _summed(name: str, letters: str, over: set[str], sizes: dict[str, Size], results: Size | None = None) -> Step:
-    """A sum of an operand over some of its letters."""
+    """Sum an operand over some of its letters."""
     whole = product(*(sizes[c] for c in dict.fromkeys(letters)))
     left = product(*(sizes[c] for c in dict.fromkeys(letters) if c not in over))
     return vector(name, product(FLOPS_PER_ELEMENT["sum"], whole), left if results is None else results)

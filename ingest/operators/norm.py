@@ -18,7 +18,7 @@ from .registry import Call, Value, rule, vector
     operator_class="batch_norm",
 )
 def batch_norm(call: Call) -> list[Step]:
-    """Scale and shift by channel in inference; statistics of the batch besides while training."""
+    """Count scale and shift by channel in inference, and in training also statistics of the batch."""
     training = call.has("training") and call["training"]
     flops = FLOPS_PER_ELEMENT["batch_norm_training" if training else "batch_norm"]
     elements = call.output.elements
@@ -44,7 +44,7 @@ def rms_norm(call: Call) -> list[Step]:
 
 
 def _rows(call: Call, flops: int) -> Step:
-    """Without weight or bias, one operation an element less for each."""
+    """Count one operation an element less for each of weight and bias that is missing."""
     for name in ("weight", "bias"):
         if call.has(name) and call[name] is None:
             flops -= 1
@@ -54,7 +54,7 @@ def _rows(call: Call, flops: int) -> Step:
 
 @rule("aten.local_response_norm.default", operator_class="norm")
 def local_response_norm(call: Call) -> list[Step]:
-    """Square, a window of `size` additions, multiply, add, power, divide."""
+    """Count square, a window of `size` additions, multiply, add, power, divide."""
     source: Value = call.tensors()[0]
     return [vector("main", product(call["size"] + 5, source.elements), source.elements)]
 
@@ -69,7 +69,7 @@ def local_response_norm(call: Call) -> list[Step]:
     operator_class="reduction",
 )
 def vector_norm(call: Call) -> list[Step]:
-    """Square and sum an element, a root a result."""
+    """Count square and sum an element, a root a result."""
     source: Value = call.tensors()[0]
     flops = total(product(FLOPS_PER_ELEMENT["norm"], source.elements), call.output.elements)
     return [vector("main", flops, call.output.elements)]
@@ -77,6 +77,6 @@ def vector_norm(call: Call) -> list[Step]:
 
 @rule("aten._weight_norm.default", "aten._weight_norm_interface.default", operator_class="norm")
 def weight_norm(call: Call) -> list[Step]:
-    """Square, sum and scale an element of the weight."""
+    """Count square, sum and scale an element of the weight."""
     direction: Value = call["v"]
     return [vector("main", product(3, direction.elements), direction.elements)]

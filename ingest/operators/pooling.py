@@ -32,7 +32,7 @@ def max_pool(call: Call) -> list[Step]:
 
 @rule("aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default", operator_class="pooling")
 def average_pool(call: Call) -> list[Step]:
-    """One more an output for the division."""
+    """Count one more operation an output, for the division."""
     return _windows(call, 1)
 
 
@@ -48,7 +48,7 @@ def average_pool(call: Call) -> list[Step]:
     operator_class="pooling",
 )
 def adaptive_pool(call: Call) -> list[Step]:
-    """Windows tile the input, so that each input element is met about once (exactly, where sizes divide);
+    """Count each input element about once, because windows tile the input (exactly, where sizes divide);
     where the output is larger, each output element is one copy."""
     source: Value = call.tensors()[0]
     elements = source.elements

@@ -1,4 +1,4 @@
-"""Quantization as arithmetic: values rounded to the grid of a narrow type, and back."""
+"""Quantization as arithmetic: values rounded to the grid of a narrow type, and converted back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OBSERVED = words("fused_moving_avg_obs_fake_quant _fused_moving_avg_obs_fq_helpe
 
 
 def fake_quantize(call: Call) -> list[Step]:
-    """FLOPs of the table times elements."""
+    """Count the FLOPs of the table times elements."""
     elements = call.output.elements
     return [vector("main", product(FLOPS_PER_ELEMENT["fake_quantize"], elements), elements)]
 
@@ -25,7 +25,7 @@ rule(*(o for n in FAKE for o in _overloads(n)), operator_class="elementwise")(fa
 
 
 def observed_fake_quantize(call: Call) -> list[Step]:
-    """The least and the greatest element are found besides, one comparison an element each."""
+    """Count also the search for the least and the greatest element, one comparison an element each."""
     source: Value = call["self"]
     flops = product(FLOPS_PER_ELEMENT["fake_quantize"] + 2, source.elements)
     return [vector("main", flops, call.output.elements)]

@@ -1,9 +1,9 @@
 """Recurrences over a state that stays between tokens, as fused kernels run them (`sources.recurrences`).
 
-A step of one token reads the state, changes it by an outer product and reads it again. Of a prompt, kernels take a chunk of tokens
-at a time: those products become products of matrices, and each token meets the others of its chunk besides. Both are one polynomial
-in the length S: a state's products grow with S and those within a chunk with S - 1, as whole squares of the chunk, for kernels do
-not skip the half that is masked (Yang et al. 2024, arXiv:2406.06484 and arXiv:2412.06464; Dao and Gu 2024, arXiv:2405.21060).
+A step of one token reads the state, changes it by an outer product and reads it again. For a prompt, kernels take a chunk of
+tokens at a time: those products become matrix products, and each token also meets the others of its chunk. Both are one polynomial
+in the length S: a state's products grow with S and those within a chunk with S - 1, as whole squares of the chunk, because kernels
+do not skip the masked half (Yang et al. 2024, arXiv:2406.06484 and arXiv:2412.06464; Dao and Gu 2024, arXiv:2405.21060).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .registry import Call, Value, gemm, rule, vector
 
 @rule("charz.state_conv.default", "charz.state_conv.stateless", operator_class="depthwise_conv")
 def causal_convolution(call: Call) -> list[Step]:
-    """A convolution over positions, each channel by itself, that sees what stands in its state before the first."""
+    """Count a convolution over positions, each channel separately; the state supplies the inputs before the first position."""
     source: Value = call["input"]
     weight: Value = call["weight"]
     macs = product(source.numel, weight.dims[-1])
@@ -25,9 +25,9 @@ def causal_convolution(call: Call) -> list[Step]:
 
 @rule("charz.delta_rule.default", "charz.delta_rule.stateless", operator_class="recurrence")
 def delta_rule(call: Call) -> list[Step]:
-    """The gated delta rule. What a key recalls from the state is taken away from its value before that is written. Within a
-    chunk keys meet keys and queries, a triangular system gives what each token adds, and queries take their share of it. Arithmetic
-    an element beside that: the norms and the scale of queries and keys, the step size, the decay."""
+    """Count the gated delta rule. The value that a key recalls from the state is subtracted from its new value before the write. Within
+    a chunk keys meet keys and queries, a triangular system gives what each token adds, and queries read their share of it. Elementwise
+    arithmetic adds the norms and the scale of queries and keys, the step size, and the decay."""
     value: Value = call["value"]
     batch, length, heads, width = value.dims
     key_width = call["key"].dims[-1]
@@ -48,7 +48,7 @@ def delta_rule(call: Call) -> list[Step]:
 
 @rule("charz.state_space.default", "charz.state_space.stateless", operator_class="recurrence")
 def state_space(call: Call) -> list[Step]:
-    """Mamba 2. Keys and queries are shared by the heads of a group; a step size of each token and head scales what is written."""
+    """Count Mamba 2: the heads of a group share keys and queries, and each token and head scales its write by a step size."""
     source: Value = call["input"]
     batch, length, heads, width = source.dims
     shared, state = call["key"].dims[-2:]
@@ -68,7 +68,7 @@ def state_space(call: Call) -> list[Step]:
 
 @rule("charz.selective_scan.default", "charz.selective_scan.stateless", operator_class="recurrence")
 def selective_scan(call: Call) -> list[Step]:
-    """Mamba. Of each element of the state and token: the decay (a product, an exponential), what is written (two products), the new
+    """Count Mamba, for each element of the state and token: the decay (a product, an exponential), the write (two products), the new
     state (a product, a sum), and its share of the result (a multiply-accumulate)."""
     source: Value = call["input"]
     states = product(source.numel, call["decay"].dims[-1])
@@ -79,11 +79,11 @@ def selective_scan(call: Call) -> list[Step]:
 
 
 def _within(name: str, groups: Size, length: Size, chunk: int, width: Size) -> list[Step]:
-    """Products of each token but the first with all of its chunk, by as many columns in all; none of a single token."""
+    """Count the products of each token except the first with all of its chunk; a single token has none."""
     others = total(length, -1)
     return [gemm(name, groups, others, chunk, width)] if others != 0 else []
 
 
 def _decays(length: Size, chunk: int) -> Size:
-    """How often a state decays: once a chunk, and once by a single token."""
+    """Return how many times a state decays: once a chunk, and once by a single token."""
     return total(scaled(total(length, -1), 1 / chunk), 1)

@@ -1,4 +1,4 @@
-"""Reductions: one operation an input element unless the table in `elementwise` says otherwise."""
+"""Reductions: one operation an input element unless the table in `elementwise` states another number."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ REDUCTIONS = words(
 )
 SAME_AS = {"nansum": "sum", "cummax": "max", "cummin": "min", "logcumsumexp": "logsumexp", "aminmax": "clamp"}
 PAIRWISE = ("aten.max.other", "aten.min.other")
-"""Overloads of two tensors: elementwise in all but name."""
+"""Overloads of two tensors, which are elementwise despite their names."""
 
 
 def reduction(call: Call) -> list[Step]:
-    """FLOPs of the table times input elements, and a division a result for a mean."""
+    """Count the FLOPs of the table times input elements, and for a mean a division a result."""
     name = call.overload.__name__.split(".")[0].rstrip("_")
     source: Value = call.tensors()[0]
     flops = product(FLOPS_PER_ELEMENT[SAME_AS.get(name, name)], source.numel)
@@ -38,7 +38,7 @@ rule(*(o for n in REDUCTIONS for o in _overloads(n) if o not in PAIRWISE), opera
     operator_class="reduction",
 )
 def moments(call: Call) -> list[Step]:
-    """Sum, subtract, square, sum an element."""
+    """Count sum, subtract, square and sum an element."""
     source: Value = call.tensors()[0]
     return [vector("main", product(FLOPS_PER_ELEMENT["var"], source.numel), call.output.elements)]
 
@@ -50,6 +50,6 @@ def pairwise_extreme(call: Call) -> list[Step]:
 
 @rule("aten.trace.default", "aten.histc.default", "aten.bincount.default", operator_class="reduction")
 def one_pass(call: Call) -> list[Step]:
-    """One operation an input element."""
+    """Count one operation an input element."""
     source: Value = call.tensors()[0]
     return [vector("main", source.numel, source.numel)]

@@ -1,7 +1,7 @@
-"""Where operator rules are registered, and what a rule sees.
+"""Registry of operator rules, and the call that a rule receives.
 
 A rule sizes one call of an ATen overload: it returns the steps of the operator, each with its
-quantities (see `schema.workload.Term`), and says which tensors move less than wholly.
+quantities (see `schema.workload.Term`), and marks the tensors that move only in part.
 
     @rule("aten.mm.default", "aten.bmm.default", operator_class="matmul")
     def matrix_product(call: Call) -> list[Step]: ...
@@ -51,17 +51,17 @@ class Call:
         self.accesses: dict[int, Polynomial] = {}
         self.draw_fractions: dict[int, float] = {}
         self.context_limit: int | None = None
-        """Most tokens of the context that the work counts."""
+        """Maximum number of context tokens that the work counts."""
 
     def __getitem__(self, name: str) -> Any:
-        """Argument by its schema name, the schema's default where the call leaves it out."""
+        """Return an argument by its schema name, or the schema's default where the call leaves it out."""
         index, default = _signature(self.overload)[name]
         if index < len(self.arguments):
             return self.arguments[index]
         return self.keywords.get(name, default)
 
     def has(self, name: str) -> bool:
-        """True when the schema has an argument of this name."""
+        """Return True when the schema has an argument of this name."""
         return name in _signature(self.overload)
 
     @property
@@ -75,11 +75,11 @@ class Call:
             self.accesses[value.tensor_id] = dict(polynomial(size)) or {(0, 0, 0): 0.0}
 
     def draws(self, value: Value, fraction: float) -> None:
-        """State that what moves of a tensor is drawn at random, `fraction` of the tensor at a time."""
+        """State that the moved elements are drawn at random, `fraction` of the tensor at a time."""
         self.draw_fractions[value.tensor_id] = fraction
 
     def tensors(self) -> list[Value]:
-        """All tensor arguments, in order."""
+        """List all tensor arguments, in order."""
         found: list[Value] = []
         for argument in [*self.arguments, *self.keywords.values()]:
             if isinstance(argument, Value):
@@ -105,13 +105,13 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
-"""Rule of every known overload, by its name, e.g. `aten.conv2d.default`."""
+"""Rules of all known overloads by name, e.g. `aten.conv2d.default`."""
 
 RuleFunction = Callable[[Call], list[Step]]
 
 
 def rule(*overloads: str, operator_class: str) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a function as the rule of some overloads. Raises ValueError on a second registration."""
+    """Register a function as the rule of some overloads. Raise ValueError on a second registration."""
 
     def register(function: RuleFunction) -> RuleFunction:
         name = f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
@@ -125,7 +125,7 @@ def rule(*overloads: str, operator_class: str) -> Callable[[RuleFunction], RuleF
 
 
 def gemm(step: str, groups: Size, m: Size, n: Size, k: Size, threads: Size | None = None) -> Step:
-    """A matrix product: `groups` products of (m, k) by (k, n). A MAC is two FLOPs."""
+    """Make a step of `groups` matrix products of (m, k) by (k, n). A MAC is two FLOPs."""
     macs = product(groups, m, n, k)
     quantities = {
         "groups": polynomial(groups), "m": polynomial(m), "n": polynomial(n), "k": polynomial(k),
@@ -136,7 +136,7 @@ def gemm(step: str, groups: Size, m: Size, n: Size, k: Size, threads: Size | Non
 
 
 def vector(step: str, flops: Size | Polynomial, threads: Size, macs: Size = 0, accesses: Size = 0) -> Step:
-    """Arithmetic on vector lanes; `accesses` are those that each thread of PyTorch's kernel makes one after another."""
+    """Make a step on vector lanes; `accesses` are those that each thread of PyTorch's kernel makes one after another."""
     quantities = {"flops": polynomial(flops), "threads": polynomial(threads)}
     if macs != 0:
         quantities["macs"] = polynomial(macs)
@@ -146,10 +146,10 @@ def vector(step: str, flops: Size | Polynomial, threads: Size, macs: Size = 0, a
 
 
 def move(threads: Size) -> Step:
-    """Bytes only."""
+    """Make a step that only moves bytes."""
     return Step("main", "move", {"threads": polynomial(threads)})
 
 
 def words(text: str) -> list[str]:
-    """Names written one after the other."""
+    """Split names separated by spaces."""
     return text.split()

@@ -20,7 +20,7 @@ TAPS = {"linear1d": 2, "bilinear2d": 4, "trilinear3d": 8, "bicubic2d": 16}
     operator_class="resample",
 )  # fmt: skip
 def nearest(call: Call) -> list[Step]:
-    """Copies; where it shrinks, it reads what it keeps."""
+    """Copy; a smaller result reads only the elements that it keeps."""
     source: Value = call.tensors()[0]
     if _known_smaller(call.output.elements, source.elements):
         call.moves(source, call.output.elements)
@@ -28,7 +28,7 @@ def nearest(call: Call) -> list[Step]:
 
 
 def _known_smaller(left: Size, right: Size) -> bool:
-    """True when a size is below another for every batch: both of one term with the same powers."""
+    """Return True when a size is below another for every batch: both of one term with the same powers."""
     if isinstance(left, int) and isinstance(right, int):
         return left < right
     if isinstance(left, dict) and isinstance(right, dict) and len(left) == 1 and left.keys() == right.keys():
@@ -38,7 +38,7 @@ def _known_smaller(left: Size, right: Size) -> bool:
 
 @rule(*(o for n in TAPS for o in _overloads(f"upsample_{n}")), operator_class="resample")
 def interpolation(call: Call) -> list[Step]:
-    """PyTorch's kernel for planes of pixels has one thread a pixel, which goes through all samples and channels
+    """Count PyTorch's kernel for planes of pixels, which has one thread a pixel that loops over all samples and channels
     (UpSampleBilinear2d.cu)."""
     taps = TAPS[call.overload.__name__.split(".")[0].removeprefix("upsample_")]
     elements = call.output.elements
@@ -50,7 +50,7 @@ def interpolation(call: Call) -> list[Step]:
     operator_class="resample",
 )
 def antialiased(call: Call) -> list[Step]:
-    """Two passes, one an axis; where an axis shrinks, the support grows by the scale."""
+    """Count two passes, one an axis; where an axis shrinks, the support grows by the scale."""
     source: Value = call.tensors()[0]
     support = 2 if "bilinear" in call.overload.__name__ else 4
     flops: Size = 0
@@ -72,7 +72,7 @@ def _number(size: Any) -> int:
     operator_class="resample",
 )
 def grid_sample(call: Call) -> list[Step]:
-    """Weighted sum of the neighbours (nearest: one), and 6 operations a coordinate pair for position and weights."""
+    """Count a weighted sum of the neighbours (nearest: one), and 6 operations a coordinate pair for position and weights."""
     source, grid = call.tensors()[:2]
     spatial = len(source.dims) - 2
     taps = {0: 2**spatial, 1: 1, 2: 4**spatial}[call["interpolation_mode"]]
@@ -88,7 +88,7 @@ def grid_sample(call: Call) -> list[Step]:
 
 @rule("torchvision.roi_align.default", "torchvision.ps_roi_align.default", operator_class="resample")
 def roi_align(call: Call) -> list[Step]:
-    """Each bin averages `ratio²` bilinear samples of 7 operations; an adaptive ratio counts as 2, its
+    """Average `ratio²` bilinear samples of 7 operations in each bin; an adaptive ratio counts as 2, its
     usual value for boxes of the size of their level."""
     ratio = call["sampling_ratio"] if call["sampling_ratio"] > 0 else 2
     elements = call.output.elements
@@ -97,6 +97,6 @@ def roi_align(call: Call) -> list[Step]:
 
 @rule("torchvision.roi_pool.default", "torchvision.ps_roi_pool.default", operator_class="resample")
 def roi_pool(call: Call) -> list[Step]:
-    """Each input element under a box is compared once; bounded by the whole map a channel."""
+    """Compare each input element under a box once, bounded by 4 operations an output element."""
     elements = call.output.elements
     return [vector("main", product(4, elements), elements)]

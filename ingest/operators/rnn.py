@@ -16,7 +16,7 @@ GATE_FLOPS = {
     "rnn_tanh": 3,
     "rnn_relu": 3,
 }
-"""Operations a hidden element and time step, beside the GEMMs."""
+"""Operations a hidden element and time step, without the GEMMs."""
 
 
 @rule("aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input", operator_class="rnn")
@@ -30,7 +30,7 @@ def recurrent(call: Call) -> list[Step]:
 
 @rule("aten.lstm.data", "aten.gru.data", "aten.rnn_tanh.data", "aten.rnn_relu.data", operator_class="rnn")
 def packed_recurrent(call: Call) -> list[Step]:
-    """A packed sequence: the rows of `data` are all time steps of all samples."""
+    """Count a packed sequence: the rows of `data` are all time steps of all samples."""
     data: Value = call["data"]
     return _layers(call, data.dims[0], 1)
 
@@ -66,7 +66,7 @@ def _layers(call: Call, length: Size, batch: Size) -> list[Step]:
 
 
 def _hidden(state: Value | list[Value]) -> Value:
-    """The hidden state a recurrence begins with; an LSTM has a cell state beside it."""
+    """Return the initial hidden state; an LSTM also has a cell state."""
     return state[0] if isinstance(state, list) else state
 
 
@@ -78,7 +78,7 @@ def _hidden(state: Value | list[Value]) -> Value:
     operator_class="rnn",
 )
 def cell(call: Call) -> list[Step]:
-    """One time step."""
+    """Count one time step."""
     kind = call.overload.__name__.split(".")[0].removesuffix("_cell")
     source: Value = call["input"]
     w_input: Value = call["w_ih"]

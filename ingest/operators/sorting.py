@@ -1,5 +1,5 @@
 """Sorting and selection: one comparison an element. Parallel hardware sorts by radix, in passes
-linear in the length; how many passes, and how fast, is left to the efficiency of the class."""
+linear in the length; the efficiency of the class covers the number and the speed of the passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sort(call: Call) -> list[Step]:
 
 @rule("torchvision.nms.default", "torchvision.qnms.default", operator_class="sort")
 def non_maximum_suppression(call: Call) -> list[Step]:
-    """Every pair of boxes is compared at worst: 16 operations an overlap (4 extremes, 2 sides, areas,
+    """Compare every pair of boxes at worst: 16 operations an overlap (4 extremes, 2 sides, areas,
     ratio, threshold), half of the pairs."""
     boxes: Value = call["dets"]
     return [vector("main", product(8, boxes.dims[0], boxes.dims[0]), boxes.dims[0])]

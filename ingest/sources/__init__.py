@@ -1,4 +1,4 @@
-"""Where models come from: one module a source, all turning a `Spec` into a `Request` to trace."""
+"""Sources of models, one module each: all turn a `Spec` into a `Request` to trace."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def build(spec: Spec) -> Request:
-    """Model and example inputs of what the user asked for. Raises CharzError with the nearest names."""
+    """Return the model and example inputs that the user asked for. Raise CharzError with the nearest names."""
     from importlib import import_module
 
     request: Request = import_module(f"{__name__}.{spec.module}").build(spec)
-    if spec.batch and spec.module != "exported":  # a program has its sizes already
+    if spec.batch and spec.module != "exported":  # an exported program already has its sizes
         request.name += f",batch={spec.batch}"
     return request
 

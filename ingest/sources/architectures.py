@@ -1,7 +1,7 @@
 """Well-known transformers architectures as differences from their configuration class's defaults.
 
 The defaults of a configuration class are those of the model that introduced it, so most rows change
-nothing. Changed values are those of the published `config.json` of the model named.
+nothing. Changed values are those of the named model's published `config.json`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A configuration class, the class that runs it, and what differs from the defaults."""
+    """A configuration class, the class that runs it, and the differences from its defaults."""
 
     config: str
     model: str
@@ -26,13 +26,13 @@ class Architecture:
 _SIZES = (
     "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size",
 )  # fmt: skip
-"""What most configurations call the sizes that tell one published model from another."""
+"""Names that most configurations give to the sizes that tell one published model from another."""
 
 
 def _of(
     family: str, head: str, *sizes: int | None, sequence: int = 128, image: int = 224, **changes: Any
 ) -> Architecture:
-    """A family's model class `head` with sizes in the order of `_SIZES`, None for the default."""
+    """Describe a family's model class `head` with sizes in the order of `_SIZES`, None for the default."""
     given = {name: size for name, size in zip(_SIZES, sizes, strict=False) if size is not None}
     return Architecture(f"{family}Config", f"{family}{head}", {**given, **changes}, sequence, image)
 
@@ -46,7 +46,7 @@ def _classifier(family: str, **changes: Any) -> Architecture:
 
 
 def _two_sided(family: str, width: int, layers: int, heads: int, inner: int) -> Architecture:
-    """An encoder-decoder whose two sides are equal."""
+    """Describe an encoder-decoder whose two sides are equal."""
     sides = {
         f"{side}_{what}": size
         for side in ("encoder", "decoder")
@@ -195,4 +195,4 @@ ARCHITECTURES: dict[str, Architecture] = {
     "siglip-base": _of("Siglip", "Model", sequence=64),
     "blip-base": _of("Blip", "Model", sequence=32, image=384),
 }
-"""By the short name of the published model."""
+"""Architectures by the short name of the published model."""

@@ -1,7 +1,7 @@
-"""What a module's forward takes, behind whatever wraps it, and how plain tensors become its arguments.
+"""Arguments of a module's forward: finds them through wrappers, and builds them from plain tensors.
 
 A trace has plain tensors as inputs, each with a name. Where the forward wants a dictionary, a list, a tuple or a
-dataclass, or hands everything on to a wrapped module, an adapter stands before it.
+dataclass, or passes everything to a wrapped module, an adapter converts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .inputs import Input
 
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 WRAPPED = ("module", "base_model", "model")
-"""Names by which wrappers know what they wrap."""
+"""Attributes in which wrappers keep the wrapped module."""
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
-    """The module without `torch.compile` and data parallelism, which change how it runs and not what."""
+    """Remove `torch.compile` and data parallelism throughout a module: they change how it runs, not its result."""
     for child in list(module.modules()):
         for name, inner in list(child._modules.items()):
             if inner is not None:
@@ -36,7 +36,7 @@ def unwrapped(module: nn.Module) -> nn.Module:
 
 
 def bare(module: nn.Module) -> nn.Module:
-    """What `torch.compile` or data parallelism stands around."""
+    """Return the module within `torch.compile` or data parallelism."""
     while True:
         if isinstance(module, torch._dynamo.eval_frame.OptimizedModule):
             module = module._orig_mod
@@ -47,7 +47,7 @@ def bare(module: nn.Module) -> nn.Module:
 
 
 def parameters(module: nn.Module) -> dict[str, inspect.Parameter]:
-    """Named parameters of the forward; of what the module wraps where it only hands on what it is given."""
+    """Return the named parameters of the forward, or of the wrapped module's where the forward only passes its arguments on."""
     while True:
         found = inspect.signature(module.forward).parameters
         named = {name: p for name, p in found.items() if p.kind not in VARIABLE}
@@ -66,12 +66,12 @@ def _wrapped(module: nn.Module) -> nn.Module | None:
 
 
 def required(module: nn.Module) -> list[str]:
-    """Names of the parameters without a default."""
+    """Return the names of the parameters without a default."""
     return [n for n, p in parameters(module).items() if p.default is inspect.Parameter.empty]
 
 
 def optional(parameters: Mapping[str, inspect.Parameter], given: Container[str]) -> list[str]:
-    """Names of the parameters that may be a tensor and are not given: their type says so, or no type does."""
+    """List the parameters not given that may be tensors: annotated so, or without annotation and with default None."""
     return [
         name
         for name, p in parameters.items()
@@ -84,7 +84,7 @@ def optional(parameters: Mapping[str, inspect.Parameter], given: Container[str])
 def bind(request: Request, inputs: Sequence[Input]) -> None:
     """Give a request its example inputs, in the order of forward's parameters or by name.
 
-    Raises CharzError for a name that forward does not have and for a parameter that is left out.
+    Raise CharzError for a name that forward does not have and for a parameter that is left out.
     """
     known = parameters(request.module)
     paths: dict[str, tuple[str, ...]] = {}
@@ -115,13 +115,13 @@ def bind(request: Request, inputs: Sequence[Input]) -> None:
 
 
 def _side(shapes: Sequence[torch.Size]) -> int | None:
-    """Height and width of a single square image."""
+    """Return the side of a single square image, else None."""
     is_image = len(shapes) == 1 and len(shapes[0]) == 4 and shapes[0][-1] == shapes[0][-2]
     return shapes[0][-1] if is_image else None
 
 
 def _adapt(module: nn.Module, paths: dict[str, tuple[str, ...]]) -> None:
-    """Have forward take plain tensors by name and return plain tensors."""
+    """Make forward take plain tensors by name and return plain tensors."""
     original: Callable[..., Any] = module.forward
     hints = _hints(module)
     kinds = {p.kind for p in inspect.signature(original).parameters.values()}
@@ -142,14 +142,14 @@ def _adapt(module: nn.Module, paths: dict[str, tuple[str, ...]]) -> None:
 
 
 def set_signature(forward: Callable[..., Any], names: Iterable[str]) -> None:
-    """Let a function of any keywords show the names that it is called with."""
+    """Give a function of arbitrary keywords a signature with these names."""
     forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     )
 
 
 def _hints(module: nn.Module) -> dict[str, Any]:
-    """Types that forward says its parameters have, as far as their names are known where it was written."""
+    """Return the annotated types of forward's parameters, or nothing where a name cannot be resolved."""
     while not any(p.kind not in VARIABLE for p in inspect.signature(module.forward).parameters.values()):
         inner = _wrapped(module)
         if inner is None:
@@ -157,12 +157,12 @@ def _hints(module: nn.Module) -> dict[str, Any]:
         module = inner
     try:
         return typing.get_type_hints(module.forward)
-    except NameError:  # a type that is imported for type checkers alone
+    except NameError:  # a type imported only for type checkers
         return {}
 
 
 def _built(value: Any, hint: Any) -> Any:
-    """The argument that a tree of tensors stands for: by its type where that is known, else by its keys."""
+    """Build an argument from a tree of tensors: by its annotated type, else a list or dictionary by its keys."""
     if not isinstance(value, dict):
         return value
     choices = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
@@ -178,7 +178,7 @@ def _built(value: Any, hint: Any) -> Any:
 
 
 def tensors(output: Any) -> list[torch.Tensor]:
-    """Tensors of a model's output, nested ones included, caches left out."""
+    """Return the tensors of a model's output, nested ones included, caches left out."""
     if isinstance(output, torch.Tensor):
         return [output]
     if dataclasses.is_dataclass(output) and not isinstance(output, (dict, type)):

@@ -1,9 +1,9 @@
-"""torchvision's detectors: a list of images in, boxes out, sizes in between that depend on data.
+"""torchvision's detectors: they take a list of images, return boxes, and have data-dependent sizes in between.
 
-They are traced with every such size replaced by the module's own limit (`ingest.trace.bounded`): proposals
+The trace replaces every such size by the module's own limit (`ingest.trace.bounded`): proposals
 by `rpn_post_nms_top_n_test`, candidates by `topk_candidates`, detections by `detections_per_img`,
-scores above a threshold `t` of a softmax by `1/t` classes a box. Each image is post-processed by
-itself, in a Python loop, so the batch is fixed (`--batch`). The work behind the proposals is linear
+scores above a threshold `t` of a softmax by `1/t` classes a box. A Python loop post-processes each
+image, so the batch is fixed (`--batch`). The work after the proposals is linear
 in their number: `charz ingest fasterrcnn_resnet50_fpn --set proposals=300` gives another point.
 """
 
@@ -26,16 +26,16 @@ from .spec import Spec, shown_sides
 from .torchvision_builders import construct, family, published_macs
 
 IMAGE_SIDE = 800
-"""Default height and width; the size the references of DETR and the R-CNNs are stated at."""
+"""Default height and width, at which the reference counts of DETR and the R-CNNs are stated."""
 
 REASON = (
-    "takes a list of images, each post-processed by itself: batch fixed; "
-    "data-dependent sizes bounded by the module's own limits"
+    "the model post-processes each image of a list separately, so the batch is fixed; "
+    "the module's own limits bound its data-dependent sizes"
 )
 
 
 def build(spec: Spec) -> Request:
-    """A detector on one image (or `--batch` images) of its default size."""
+    """Build a detector on one image (or `--batch` images) of its default size."""
     module = construct(spec.name)
     settings = dict(spec.settings)
     _limit_proposals(module, settings.pop("proposals", None), spec.name)
@@ -75,7 +75,7 @@ def _limit_proposals(module: Any, proposals: str | None, name: str) -> None:
 
 
 def _bound_sizes(module: Any, height: int, width: int) -> None:
-    """Run the module's forward with bounded sizes, wherever it is called from."""
+    """Make the module's forward run with bounded sizes, whoever calls it."""
     original: Callable[..., Any] = module.forward
 
     def forward(images: list[torch.Tensor]) -> Any:
@@ -123,14 +123,14 @@ def _bounded(module: Any, height: int, width: int) -> Iterator[None]:
 
 
 def _resized(module: Any, height: int, width: int) -> tuple[int, int]:
-    """Size to which the transform brings an image: its shorter side to the least, unless its longer exceeds the most."""
+    """Return an image's size after the transform: the shorter side is min_size unless the longer then exceeds max_size."""
     shorter, longer = sorted((height, width))
     scale = min(module.transform.min_size[-1] / shorter, module.transform.max_size / longer)
     return int(height * scale), int(width * scale)
 
 
 def _few_classes(heads: Any, mode: BoundedSizes) -> Callable[..., Any]:
-    """At most `1/t` classes of a softmax exceed the threshold `t`: of `classes` scores a box that many pass."""
+    """Bound the classes of a box by `1/t`: at most so many softmax scores exceed the threshold `t`."""
     original = heads.postprocess_detections
 
     def postprocess(logits: torch.Tensor, *rest: Any) -> Any:
@@ -139,7 +139,7 @@ def _few_classes(heads: Any, mode: BoundedSizes) -> Callable[..., Any]:
         masks = 0
 
         def alternate(mask: torch.Tensor) -> torch.Tensor:
-            """Of each image first the scores above the threshold, then those of them with a box of some size."""
+            """Bound alternate masks of an image: first that of scores above the threshold, then that of boxes that are not empty."""
             nonlocal masks
             mode.share = share if masks % 2 == 0 else 1
             masks += 1
@@ -152,7 +152,7 @@ def _few_classes(heads: Any, mode: BoundedSizes) -> Callable[..., Any]:
 
 
 def _scales(features: Sequence[torch.Tensor], image_shapes: Sequence[tuple[int, int]], scale: int, level: int) -> Any:
-    """torchvision's own function reads tensors' values for what plain arithmetic gives."""
+    """Replace torchvision's function, which reads tensor values, by plain arithmetic on sizes."""
     from torchvision.ops.poolers import initLevelMapper
 
     height = max(shape[0] for shape in image_shapes)

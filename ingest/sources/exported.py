@@ -1,5 +1,5 @@
-"""A program that `torch.export.save` wrote: `model.pt2`. Its symbolic first dimensions are taken for
-the batch; any other symbolic dimension is taken for the sequence."""
+"""Programs that `torch.export.save` wrote (`model.pt2`). A symbolic first dimension is the batch,
+any other symbolic dimension the sequence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .spec import Spec
 
 
 def build(spec: Spec) -> Request:
-    """The saved program as it is; nothing is traced."""
+    """Load the saved program without tracing it again."""
     torchvision_schemas.prepare()
     path = Path(spec.name)
     program = with_steps(_load(path, spec))
@@ -33,7 +33,7 @@ def build(spec: Spec) -> Request:
 
 
 def _parameters(program: torch.export.ExportedProgram) -> torch.nn.Module:
-    """A module that holds the program's parameters, each once."""
+    """Return a module with the program's parameters, each once."""
     held = torch.nn.Module()
     for i, parameter in enumerate(program.parameters()):
         held.register_parameter(f"parameter_{i}", torch.nn.Parameter(parameter, requires_grad=parameter.requires_grad))
@@ -41,13 +41,13 @@ def _parameters(program: torch.export.ExportedProgram) -> torch.nn.Module:
 
 
 def _load(path: Path, spec: Spec) -> torch.export.ExportedProgram:
-    """The program in a file, nothing of which runs unless the user trusts it."""
+    """Load a program from a file without running its code unless the user trusts it."""
     if not path.exists():
         raise CharzError("no such file", spec.name, next="torch.export.save(program, 'model.pt2') writes one")
     if not path.is_file():
         raise CharzError("not a file", spec.name, next="name one that torch.export.save wrote")
     try:
-        with path.open("rb") as file:  # what was checked is what is loaded, whatever takes its name
+        with path.open("rb") as file:  # one handle, so the checked file is the loaded one
             if spec.trust:
                 return torch.export.load(file)
             untrusted.check(file, spec.name)
@@ -66,7 +66,7 @@ def _load(path: Path, spec: Spec) -> torch.export.ExportedProgram:
 
 
 def _axes(program: torch.export.ExportedProgram) -> tuple[Axes, int, int]:
-    """Symbolic dimensions of the user's inputs, and the example's batch and sequence."""
+    """Return the symbolic dimensions of the user's inputs, and the example's batch and sequence."""
     names = set(program.graph_signature.user_inputs)
     axes: Axes = {}
     batch, sequence = 1, 1

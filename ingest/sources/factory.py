@@ -26,7 +26,7 @@ from .spec import Spec
 
 
 def build(spec: Spec) -> Request:
-    """Call the factory on the meta device; on the CPU first where its constructor computes."""
+    """Call the factory on the meta device, or on the CPU where its constructor computes."""
     torchvision_schemas.prepare()
     name, factory = _factory(spec.name)
     arguments = {key: _value(text) for key, text in spec.settings}
@@ -40,19 +40,19 @@ def build(spec: Spec) -> Request:
 
 
 def _found_inputs(spec: Spec, module: torch.nn.Module) -> list[str]:
-    """The input by the module's first layer, where its forward needs one alone."""
+    """Infer the input from the module's first layer, where its forward requires at most one."""
     names = required(module)
     found = first_input(module, *(spec.sides or ())) if len(names) <= 1 else None
     if found is None:
         raise CharzError(
-            "inputs not given", f"{spec.name}: {', '.join(names) or 'forward names none'}",
+            "inputs not given", f"{spec.name}: {', '.join(names) or 'forward has no named parameters'}",
             next="add --input NAME=DIMS:TYPE for each, e.g. --input image=B,3,224,224 or --input tokens=B,S:int64",
         )  # fmt: skip
     return [found]
 
 
 def _factory(name: str) -> tuple[str, Any]:
-    """The callable or module that was named, and its whole name; of a file the one model that it holds."""
+    """Return the full name and the callable or module; a file without `:callable` must contain one model."""
     path, colon, attribute = name.partition(":")
     module = _file(Path(path)) if path.endswith(".py") else _module(path, name)
     if not colon:
@@ -77,7 +77,7 @@ def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise CharzError("no such file", str(path), next="`charz ingest FILE.py:CALLABLE` takes a file of Python")
     if str(path.parent.resolve()) not in sys.path:
-        sys.path.insert(0, str(path.parent.resolve()))  # what the file imports from beside it
+        sys.path.insert(0, str(path.parent.resolve()))  # for modules that the file imports from its own folder
     found = importlib.util.spec_from_file_location(path.stem, path)
     if found is None or found.loader is None:
         raise CharzError("not a file of Python", str(path))
@@ -93,8 +93,8 @@ def _file(path: Path) -> ModuleType:
 
 
 def _only_model(module: ModuleType, name: str) -> str:
-    """The one thing in a file that makes a model, can be built and is no part of another. Raises CharzError where there are
-    more."""
+    """Return the name of the one model in a file that can be built and is not part of another. Raise CharzError where
+    there are more."""
     found = {n: v for n, v in vars(module).items() if not n.startswith("_") and _makes_model(v, module)}
     if len(found) > 1:
         parts = {n: made for n, v in found.items() if (made := _parts(v)) is not None}
@@ -104,15 +104,15 @@ def _only_model(module: ModuleType, name: str) -> str:
         return next(iter(found))
     if not found:
         raise CharzError(
-            "no model found", name, "nothing in it is a module, or makes one without arguments",
-            f"name what does: `charz ingest {name}:CALLABLE --set KEY=VALUE`",
+            "no model found", name, "it contains no module, and nothing that makes one without arguments",
+            f"name the callable: `charz ingest {name}:CALLABLE --set KEY=VALUE`",
         )  # fmt: skip
     shown = ", ".join(sorted(found)[:12])
-    raise CharzError("more than one model", name, f"it holds {shown}", f"`charz ingest {name}:{sorted(found)[0]}`")
+    raise CharzError("more than one model", name, f"it contains {shown}", f"`charz ingest {name}:{sorted(found)[0]}`")
 
 
 def _makes_model(value: Any, module: ModuleType) -> bool:
-    """True for a module, a class of modules or a function said to return one, written here and callable as it is."""
+    """Return True for a module, or for a module class or annotated function of this file that needs no arguments."""
     if isinstance(value, torch.nn.Module):
         return True
     if not callable(value) or getattr(value, "__module__", None) != module.__name__:
@@ -130,14 +130,14 @@ def _makes_model(value: Any, module: ModuleType) -> bool:
 
 
 def _parts(value: Any) -> list[torch.nn.Module] | None:
-    """The modules within what a callable makes, and what it makes where the callable is a function; None where it makes
-    nothing that has a forward."""
+    """Return the submodules of a callable's result, with the result itself if the callable is a function; None if the
+    result has no forward."""
     if isinstance(value, torch.nn.Module):
         return list(value.modules())
     try:
         with torch.device("meta"):
             made = value()
-    except Exception as error:  # whatever a constructor raises that wants something else
+    except Exception as error:  # a constructor may raise anything
         if is_interrupt(error):
             raise
         return None
@@ -159,13 +159,13 @@ def _construct(factory: Any, arguments: dict[str, Any], name: str) -> torch.nn.M
     try:
         with torch.device("meta"):
             made = factory(**arguments)
-    except (RuntimeError, NotImplementedError):  # a constructor that computes with tensors
+    except (RuntimeError, NotImplementedError):  # the constructor computes with tensors
         made = factory(**arguments)
     except TypeError as error:
         raise CharzError(
             "the factory does not take these arguments", name, str(error), "--set KEY=VALUE gives keyword arguments"
         ) from None
     if not isinstance(made, torch.nn.Module):
-        raise CharzError("the factory returned no torch.nn.Module", name, f"it returned {type(made).__name__}")
+        raise CharzError("the factory did not return a torch.nn.Module", name, f"it returned {type(made).__name__}")
     refuse_opaque(made, name)
     return made.to("meta")

@@ -1,4 +1,4 @@
-"""The input of a module that nobody described, from its first layer that has weights."""
+"""Infers the input of a module from its first layer that has weights."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from torch import nn
 
 SIDE = 224
 FRAMES, CLIP_SIDE = 16, 112
-"""Of video: what torchvision's networks of clips take."""
+"""Frames and side of the clips that torchvision's video networks take."""
 
 
 def first_input(module: nn.Module, height: int = SIDE, width: int = SIDE) -> str | None:
-    """The one input of a module as `--input` would give it, or None where its first layer does not say.
+    """Return the one input of a module as `--input` would give it, or None where its first layer does not determine it.
 
     >>> first_input(nn.Sequential(nn.Embedding(100, 8), nn.Linear(8, 2)))
     'B,S:int64'

@@ -24,14 +24,14 @@ from .transformers_inputs import Wanted, add_inputs, image_sides
 
 EXAMPLE_BATCH = 2
 KEPT_BETWEEN_RUNS = ("past_key_values", "cache_params", "state", "encoder_outputs", "mems")
-"""Arguments that an earlier run leaves, which no user gives by name."""
+"""Arguments that an earlier run leaves, which users never give."""
 
 EXTRA_CONTEXT = 64
-"""By how much the example's context exceeds its sequence, so that nothing takes the two for one."""
+"""Excess of the example's context over its sequence, so that the two sizes differ."""
 
 
 def names() -> list[str]:
-    """Names of the shipped table."""
+    """List the architectures of the shipped table."""
     return list(ARCHITECTURES)
 
 
@@ -46,7 +46,7 @@ def _library() -> Any:
 
 
 def build(spec: Spec) -> Request:
-    """Architecture on the meta device with example inputs for its task."""
+    """Build an architecture on the meta device with example inputs for its task."""
     library = _library()
     config, model_class, architecture, name = _described(library, spec)
     _apply_settings(config, spec)
@@ -82,11 +82,11 @@ _POLICIES = {
     "bitsandbytes_8bit": "w8a16",
     "bitsandbytes_4bit": "w4a16",
 }
-"""Precision policy by how a checkpoint says that it is quantized."""
+"""Precision policies by a checkpoint's quantization method."""
 
 
 def stored_policy(said: Any) -> str | None:
-    """Precision policy of a checkpoint's `quantization_config`; None without one, and for a way that charz does not know."""
+    """Return the precision policy of a checkpoint's `quantization_config`; None without one or for an unknown method."""
     said = said.to_dict() if hasattr(said, "to_dict") else said
     if not isinstance(said, dict):
         return None
@@ -108,7 +108,7 @@ def stored_policy(said: Any) -> str | None:
 
 
 def _chosen(request: Request, spec: Spec) -> list[str]:
-    """Sizes of the inputs that the user does not say and could."""
+    """List the input sizes that charz chose because the user gave none."""
     has_length = any(SEQUENCE in dims.values() for dims in request.axes.values())
     sequence = [f"a length of {request.default_sequence}"] if has_length and spec.sequence is None else []
     images = [v.shape[-2:] for n, v in request.keywords.items() if n == "pixel_values" and spec.sides is None]
@@ -116,7 +116,7 @@ def _chosen(request: Request, spec: Spec) -> list[str]:
 
 
 def _leave_pictures_out(request: Request, spec: Spec) -> None:
-    """Of a model that reads text with pictures or without, chosen pictures where the user names what it is given."""
+    """Drop the example images of a vision-language model where the user names the inputs."""
     if spec.inputs and _reads_pictures_too(request):
         request.keywords.pop("pixel_values", None)
         request.axes.pop("pixel_values", None)
@@ -124,7 +124,7 @@ def _leave_pictures_out(request: Request, spec: Spec) -> None:
 
 
 def _reads_pictures_too(request: Request) -> bool:
-    """True for a language model that takes pictures besides its text."""
+    """Return True for a language model that takes images as well as text."""
     from transformers.models.auto import modeling_auto
 
     listed = modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()
@@ -133,7 +133,7 @@ def _reads_pictures_too(request: Request) -> bool:
 
 
 def _take_given(request: Request, spec: Spec) -> None:
-    """Put what the user gives in place of the inputs of those names, and beside them. Raises CharzError for a name that the
+    """Add the user's inputs, in place of chosen ones of the same name. Raise CharzError for a name that the
     model's forward does not have."""
     known = inspect.signature(request.module.forward).parameters
     for given in (parse_input(text, spec.batch, spec.sequence) for text in spec.inputs):
@@ -149,7 +149,7 @@ def _take_given(request: Request, spec: Spec) -> None:
 
 
 def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
-    """Configuration, class name, defaults and shown name of what was asked for."""
+    """Return the configuration, class name, defaults and shown name of the requested model."""
     if spec.name.endswith(".json"):
         return _from_file(library, Path(spec.name))
     short = spec.name.rsplit("/", 1)[-1].lower()
@@ -161,7 +161,7 @@ def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
 
 
 def _values(library: Any, path: Path) -> dict[str, Any]:
-    """What a configuration file says, as transformers reads what it saves. Raises `CharzError` for what is no JSON object."""
+    """Read a configuration file as transformers does. Raise CharzError unless it contains a JSON object."""
     try:
         values = library.PreTrainedConfig._dict_from_json_file(path)
     except FileNotFoundError:
@@ -170,10 +170,10 @@ def _values(library: Any, path: Path) -> dict[str, Any]:
         ) from None
     except json.JSONDecodeError as error:
         raise CharzError("not a JSON file", f"{path}, line {error.lineno}", error.msg) from None
-    except (ValueError, RecursionError) as error:  # other bytes than UTF-8, numbers without end, lists in lists
+    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, endless numbers, deep nesting
         raise CharzError("not a JSON file", str(path), str(error)) from None
     if not isinstance(values, dict):
-        raise CharzError("not a configuration", str(path), "a JSON object with a model_type is one")
+        raise CharzError("not a configuration", str(path), "expected a JSON object with a model_type")
     return values
 
 
@@ -182,7 +182,7 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
     kind = values.get("model_type")
     if not isinstance(kind, str) or kind not in library.CONFIG_MAPPING:
         raise unknown_name(
-            "model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "a config.json of transformers has one"
+            "model_type", f"{kind} in {path}", library.CONFIG_MAPPING.keys(), "transformers writes it into config.json"
         )
     try:
         config = library.CONFIG_MAPPING[kind].from_dict(values)
@@ -190,23 +190,23 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
         if chosen is None:
             chosen = library.AutoModel._model_mapping[type(config)].__name__
     except Exception as error:
-        raise CharzError("a configuration that transformers does not take", str(path), str(error)) from error
+        raise CharzError("transformers rejects the configuration", str(path), str(error)) from error
     if not isinstance(chosen, str) or not hasattr(library, chosen):
         raise CharzError(
             "unknown model class",
             f"{chosen} in {path}",
             next="the first of `architectures` must be a class of transformers",
         )
-    # `gpt2/config.json` is named by its folder, as transformers saves it; any other file by itself
+    # A file named `config.json` takes its folder's name, as transformers saves it; any other file its own.
     name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
     return config, chosen, Architecture(type(config).__name__, chosen), f"hf:{name}"
 
 
 def _apply_settings(config: Any, spec: Spec) -> None:
-    """`--set num_hidden_layers=2` changes the configuration."""
+    """Apply `--set num_hidden_layers=2` and the like to the configuration."""
     for key, text in spec.settings:
         if key == IMPLEMENTATION:
-            continue  # said when the module is made
+            continue  # passed when the module is made
         if not hasattr(config, key):
             known = [k for k in config.to_dict() if isinstance(getattr(config, k, None), (int, float, str))]
             raise unknown_name("setting", key, known)
@@ -218,40 +218,40 @@ def _apply_settings(config: Any, spec: Spec) -> None:
 
 
 IMPLEMENTATION = "attn_implementation"
-"""The setting that says how attention is run, by transformers' own name."""
+"""Setting that selects how attention runs, by transformers' own name."""
 
 STEP_BY_STEP = "eager"
-"""Attention in separate products and softmax, as every model of transformers ran it before 4.36."""
+"""Attention as separate products and softmax, as every transformers model ran it before 4.36."""
 
 
 WITH_SINKS = ("gpt_oss", "mimo_v2_flash")
-"""Models whose attention has sinks: kernels of engines take them, PyTorch's own operator does not."""
+"""Models whose attention has sinks: kernels of inference engines support them, PyTorch's own operator does not."""
 
 
 def _construct(library: Any, model_class: str, config: Any, asked: str | None = None) -> torch.nn.Module:
-    """The module with its attention fused where the library can, or step by step where that is asked for."""
+    """Build the module, with fused attention where the library supports it unless `asked` is `eager`."""
     from . import language
 
     if asked not in (None, STEP_BY_STEP, "sdpa"):
         raise CharzError("not a way to run attention", f"{IMPLEMENTATION}={asked}", f"there are {STEP_BY_STEP}, sdpa")
     language.register()
     kind = getattr(library, model_class)
-    # What is not fused the library runs step by step.
+    # The library runs unfused attention step by step.
     is_fused = (kind._supports_sdpa or config.model_type in WITH_SINKS) and asked != STEP_BY_STEP
     for implementation in (*((language.ATTENTION, "sdpa") if is_fused else ()), STEP_BY_STEP):
         try:
             with torch.device("meta"):
                 module = kind._from_config(config, attn_implementation=implementation)
             return module.eval().to("meta")  # type: ignore[no-any-return]  # some parameters ignore the device
-        except (ValueError, KeyError) as error:  # a model whose attention does not go through the common interface
+        except (ValueError, KeyError) as error:  # the model's attention bypasses the common interface
             if implementation == STEP_BY_STEP or not ("attention" in str(error) or implementation in str(error)):
                 raise
     raise AssertionError("the last attempt returns or raises")
 
 
 def _adapt(request: Request, config: Any, spec: Spec) -> None:
-    """Give the model's forward a cache as long as the context where it decodes token by token, the states that a prompt
-    left where it goes on from states, and have it return plain tensors."""
+    """Make forward return plain tensors and, where the request needs them, take a cache as long as the context and the
+    recurrent states that a prompt left."""
     from . import recurrences
     from .language import (
         ATTENTION,
@@ -321,7 +321,7 @@ def _adapt(request: Request, config: Any, spec: Spec) -> None:
             past = (StepCache if is_step else StateCache)(context, layers, slid, kept)
         if cache:
             inputs[cache] = past
-        if chosen and inputs.get("attention_mask") is None:  # an indexer puts a mask on its scores
+        if chosen and inputs.get("attention_mask") is None:  # an indexer adds the mask to its scores
             inputs["attention_mask"] = torch.ones((1, 1, 1, 1), dtype=torch.bool, device="meta")
         with as_it_runs(request.module, config.model_type), recurrences.as_kernels(request.module, kept):
             output = tensors(original(**inputs, **fixed))
@@ -333,7 +333,7 @@ def _adapt(request: Request, config: Any, spec: Spec) -> None:
 
 
 def _is_causal(request: Request, config: Any) -> bool:
-    """True for a causal language model, and for one that could take pictures and is given text alone."""
+    """Return True for a causal language model, and for a vision-language one that is given only text."""
     is_causal = type(request.module).__name__.endswith(("ForCausalLM", "LMHeadModel")) or (
         _reads_pictures_too(request) and all("pixel" not in name for name in request.keywords)
     )
@@ -341,7 +341,7 @@ def _is_causal(request: Request, config: Any) -> bool:
 
 
 def _decodes_encoded(request: Request, config: Any) -> bool:
-    """True for a decoder that goes on token by token from the result of an encoder, of inputs of a length of their own."""
+    """Return True for a decoder that generates after an encoder whose inputs have a length of their own."""
     lengths = {name for name, axes in request.axes.items() if SEQUENCE in axes.values()}
     is_decoder = type(request.module).__name__.endswith(("ForConditionalGeneration", "LMHeadModel", "ForSpeechToText"))
     return is_decoder and bool(getattr(config, "is_encoder_decoder", False)) and lengths == {"decoder_input_ids"}

@@ -1,4 +1,4 @@
-"""What sources of image models share: a request for a module that takes one image tensor."""
+"""A request for a module that takes one image tensor, shared by the sources of image models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .spec import Spec, shown_sides
 def request(
     spec: Spec, module: torch.nn.Module, shape: tuple[int, ...], default: int | None, name: str, family: str
 ) -> Request:
-    """Request for a module of one image (or clip) input; `shape` is without the batch."""
+    """Return a request for a module of one image (or clip) input; `shape` is without the batch."""
     height, width = shape[-2:]
     side = height if height == width else None
     first = next(iter(inspect.signature(module.forward).parameters))

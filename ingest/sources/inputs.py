@@ -19,23 +19,23 @@ TYPES = {
 }  # fmt: skip
 
 SYMBOLS: dict[str, tuple[Powers, int]] = {"B": (BATCH, 2), "S": (SEQUENCE, 128)}
-"""Letter → powers of the size and example value."""
+"""Powers of the size and example value by letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An example tensor and the dimensions of it that may vary."""
+    """An example tensor and its symbolic dimensions."""
 
     name: str | None
-    """Of forward's parameter, within a nested one with its key: `batch.image`."""
+    """Name of forward's parameter, with the path within a nested one: `batch.image`."""
     tensor: torch.Tensor
     axes: dict[int, Powers]
 
 
 def parse_input(text: str, batch: int | None = None, sequence: int | None = None) -> Input:
-    """Read `[NAME=]DIM,DIM,...[:TYPE]`; a dimension is a number, B or S. Raises CharzError.
+    """Read `[NAME=]DIM,DIM,...[:TYPE]`; a dimension is a number, B or S. Raise CharzError.
 
-    A batch given as a number is no longer symbolic; a sequence only sets the example's length.
+    A batch given as a number is fixed, not symbolic; a sequence sets only the example's length.
     """
     match = re.fullmatch(r"(?:([\w.]+)=)?([^:=]*)(?::(\w+))?", text.replace(" ", ""))
     if match is None:
@@ -58,13 +58,13 @@ def parse_input(text: str, batch: int | None = None, sequence: int | None = None
             raise _unreadable(text)
     try:
         tensor = torch.empty(shape, dtype=TYPES[kind or "fp32"], device="meta")
-    except RuntimeError as error:  # more bytes than can be counted
+    except RuntimeError as error:  # more bytes than an int64 can count
         raise _unreadable(text) from error
     return Input(name, tensor, axes)
 
 
 def again(signature: str) -> tuple[str, ...]:
-    """How inputs are asked for that `model.input_signature` states; nothing where a size is neither a number nor free."""
+    """Return `model.input_signature` as `--input` options, or nothing where a size is neither a number nor B or S."""
     found = re.findall(r"([\w.]+): (\w+)\[([^\]]*)\]", signature)
     dims = [dim.strip() for _, _, shape in found for dim in shape.split(",")]
     if not all(dim in SYMBOLS or dim.isdecimal() for dim in dims) or not {kind for _, kind, _ in found} <= TYPES.keys():

@@ -1,16 +1,16 @@
-"""How transformers' models are made to trace exactly: attention, key-value cache and experts.
+"""Replacements that make transformers' models trace exactly: attention, key-value cache and experts.
 
 - Attention goes through one function that calls `scaled_dot_product_attention` without building
-  masks: a kernel knows "causal" by a flag, and a mask tensor would count bytes that nobody moves. A model
-  that the library itself runs step by step (sinks, capped scores: no `_supports_sdpa`) is left to that, masks
-  included.
-- The cache is the model's own cache interface, answered by an operator `charz.kv_cache` whose result
+  masks: a kernel takes "causal" as a flag, and a mask tensor would count bytes that nobody moves. A model
+  that the library itself runs step by step (sinks, capped scores: no `_supports_sdpa`) keeps the library's code
+  and masks.
+- The cache implements the library's cache interface with an operator `charz.kv_cache` whose result
   is as long as the context C, a size of its own. Prefill is C = S and decoding S = 1, so one trace
-  answers both; every size behind the cache follows from the model's own code.
-- Experts run through the library's grouped form: each token meets its `top_k` experts, so the rows of
-  the grouped product are `top_k * tokens`; the product `charz.grouped_mm` knows how many a token chose. So do packed experts that the
-  library runs all over every token (Llama-4) or one after the other (DBRX). Experts
-  that are modules of their own run as one of them, its linear layers `charz.expert_linear` over the weights of all.
+  answers both; every size after the cache follows from the model's own code.
+- Experts run in the library's grouped form: each token meets its `top_k` experts, so the grouped product has
+  `top_k * tokens` rows, and `charz.grouped_mm` gets `top_k`. The same form replaces packed experts that the
+  library runs all over every token (Llama-4) or one after the other (DBRX). Experts that are separate
+  modules run as one of them, with linear layers `charz.expert_linear` over all experts' weights.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from torch.overrides import TorchFunctionMode
 from ..trace import bounded
 
 ATTENTION = EXPERTS = "charz"
-"""Name under which transformers knows the functions for attention and for experts below."""
+"""Name under which the attention and expert functions below are registered with transformers."""
 
 _LIBRARY = torch.library.Library(bounded.NAMESPACE, "FRAGMENT")
 _LIBRARY.define("kv_cache(Tensor states, Tensor context) -> Tensor")
@@ -97,12 +97,12 @@ def attention(
     indices: torch.Tensor | None = None,
     **_unused: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention as transformers calls it; score capping needs its parts, all else is one operator. An attention sink (`s_aux`, a
-    number a head) is one more term of each row's sum, which fused kernels take along (FlashAttention, vLLM's)."""
+    """Compute attention as transformers calls it: one operator, or its steps where scores are capped. An attention sink
+    (`s_aux`, a number a head) adds one term to each row's sum inside fused kernels (FlashAttention, vLLM's)."""
     if getattr(module, "keeps_latents", False):
         return _of_latents(module, query, key, value, indices), None
     if indices is not None:
-        attention_mask = None  # which keys it lets through is what the indices say
+        attention_mask = None  # the indices already select the keys
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     mask = position_bias if attention_mask is None else attention_mask
     if softcap is not None:
@@ -118,9 +118,9 @@ def attention(
 def _of_latents(
     module: torch.nn.Module, query: torch.Tensor, latent: torch.Tensor, key: torch.Tensor, chosen: torch.Tensor | None
 ) -> torch.Tensor:
-    """Latent attention as it is served (DeepSeek-V2, arXiv:2405.04434): what expands a latent is multiplied into queries and
-    results, so that the cache is read as it is kept. Queries are batch x heads x length x width; `chosen` are positions that an
-    indexer lets each of them attend to (DeepSeek-V3.2)."""
+    """Compute latent attention as servers run it (DeepSeek-V2, arXiv:2405.04434): queries and results are multiplied with the
+    weight that expands latents, so that the cache is read unexpanded. Queries are batch x heads x length x width; `chosen`
+    are the positions that an indexer selects for each query (DeepSeek-V3.2)."""
     heads, width, value = module.num_heads, module.qk_nope_head_dim, module.v_head_dim
     batch, _, length, _ = query.shape
     weight = module.kv_b_proj.weight.view(heads, width + value, module.kv_lora_rank)  # type: ignore[operator, union-attr]
@@ -134,7 +134,7 @@ def _of_latents(
 
 
 def keep_latents(module: torch.nn.Module) -> None:
-    """Let layers that expand latents into keys and values hand them on as they are kept."""
+    """Make layers that expand latents into keys and values pass the latents on unexpanded."""
     for part in module.modules():
         if hasattr(part, "expand_kv") and hasattr(part, "kv_b_proj"):
             part.expand_kv = _as_kept
@@ -146,14 +146,14 @@ def _as_kept(latent: torch.Tensor, key: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 OWN_ATTENTION = ("GPTJAttention", "CodeGenAttention")
-"""Classes whose attention is code of their own, of product, softmax and product: it runs as every other one does."""
+"""Classes with attention code of their own (product, softmax, product), replaced by the common operator."""
 
 BIASED_ATTENTION = ("MptAttention",)
-"""Classes that add a bias by distance to their scores besides, which kernels work out of one slope a head (Press et al. 2022)."""
+"""Classes that also add a distance bias to their scores, which kernels compute from one slope a head (Press et al. 2022)."""
 
 
 def join_attention(module: torch.nn.Module) -> None:
-    """Let layers that work attention out themselves call the one operator that the others call."""
+    """Make layers with attention code of their own call the common operator."""
     for part in module.modules():
         if type(part).__name__ in OWN_ATTENTION:
             part._attn = _attn
@@ -164,14 +164,14 @@ def join_attention(module: torch.nn.Module) -> None:
 def _attn(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, None]:
-    """Causal attention over batch x heads x length x width."""
+    """Compute causal attention over batch x heads x length x width."""
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True), None
 
 
 def _packed_attention(
     module: torch.nn.Module, hidden_states: torch.Tensor, *, past_key_values: Any = None, **_unused: Any
 ) -> tuple[torch.Tensor, None]:
-    """Causal attention of a layer whose queries, keys and values are one product."""
+    """Compute causal attention of a layer whose queries, keys and values are one product."""
     packed = module.Wqkv(hidden_states)  # type: ignore[operator]
     if module.clip_qkv:
         packed = packed.clamp(-module.clip_qkv, module.clip_qkv)  # type: ignore[operator]
@@ -204,15 +204,15 @@ def _capped(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Positions that a layer attends to at most."""
+    """A limit on the positions that a layer attends to."""
 
     length: int
     is_chunk: bool
-    """Whether these are the positions of the query's own chunk, rather than those before it."""
+    """True if these are the positions of the query's own chunk, False if they are those before it."""
 
 
 def windows(config: Any) -> list[Window | None]:
-    """Windows of the layers of a language model, None where a layer attends to all."""
+    """Return the window of each layer of a language model, None where a layer attends to all positions."""
     config = config.get_text_config(decoder=True)
     kinds = getattr(config, "layer_types", None)
     if kinds is None:
@@ -232,11 +232,11 @@ WINDOWED = {
     "reference_sliding_attention": "sliding_window",
     "chunked_attention": "attention_chunk_size",
 }
-"""Setting that says how long a layer's window is, by what transformers calls such a layer (`cache_utils.py`)."""
+"""Settings with the window length, by the layer type of transformers (`cache_utils.py`)."""
 
 
 class SymbolicCache:
-    """Stands in for transformers' cache: what is stored comes back as long as the context."""
+    """Substitute for transformers' cache that returns whatever is stored as long as the context."""
 
     is_compileable = False
     is_initialized = True
@@ -246,17 +246,17 @@ class SymbolicCache:
         self.context = context
         self._windows = windows or []
         self.was_asked = False
-        """Whether a layer asked for a state."""
+        """True once a layer asked for a state."""
 
     def update(
         self, keys: torch.Tensor, values: torch.Tensor, layer_idx: int = 0, *_unused: Any, **_more: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the whole context, of a layer with a window of at most that."""
+        """Return keys and values of the whole context, or of the layer's window."""
         window = self._windows[layer_idx] if self._windows else None
         return self._kept(keys, window), self._kept(values, window)
 
     def update_indexer(self, keys: torch.Tensor, *_unused: Any, **_more: Any) -> torch.Tensor:
-        """Keys by which a layer chooses what it attends to, of the whole context: batch x length x width."""
+        """Return the keys of an indexer for the whole context: batch x length x width."""
         return self._kept(keys, None)
 
     def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
@@ -266,46 +266,46 @@ class SymbolicCache:
         return kept(states, self.context, window.length)  # type: ignore[no-any-return]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Tokens already stored: positions do not change any size."""
+        """Return 0 stored tokens: positions do not change any size."""
         return 0
 
     def get_mask_sizes(self, query_length: Any, layer_idx: int = 0) -> tuple[Any, int]:
-        """Length and offset of the keys a mask must cover."""
+        """Return the length and offset of the keys that a mask must cover."""
         return self.context.shape[0], 0
 
     def get_query_offset(self, layer_idx: int = 0) -> int:
-        """Position of the first query."""
+        """Return the position of the first query."""
         return 0
 
     def get_max_cache_shape(self, layer_idx: int = 0) -> int:
-        """No limit."""
+        """Return -1: the length has no limit."""
         return -1
 
     def get_conv_state(self, layer_idx: int = 0, *_unused: Any, **_more: Any) -> None:
-        """None: of a prompt nothing went before."""
+        """Return None: a prompt has no previous state."""
         self.was_asked = True
 
     get_recurrent_state = get_linear_cache = get_conv_state
 
     def update_conv_state(self, states: torch.Tensor, *_unused: Any, **_more: Any) -> torch.Tensor:
-        """What a convolution over positions, or a recurrence, goes on from: all that it saw of a prompt."""
+        """Return the given states: a prompt's convolution or recurrence sees nothing earlier."""
         self.was_asked = True
         return states
 
     update_recurrent_state = update_conv_state
 
     def set_linear_cache(self, layer_idx: int, states: torch.Tensor) -> None:
-        """Kept by nobody: no size follows from it."""
+        """Discard the states: no size depends on them."""
 
     def has_previous_state(self, *_unused: Any, **_more: Any) -> bool:
-        """False: of a prompt nothing went before."""
+        """Return False: a prompt has no previous state."""
         return False
 
     is_recording_past = has_previous_state
 
     @property
     def is_sliding(self) -> list[bool]:
-        """Every layer keeps the whole context."""
+        """The value for a cache whose layers all keep the whole context."""
         return [False]
 
     is_linear = is_dummy = is_sliding
@@ -318,14 +318,14 @@ class SymbolicCache:
 
 
 class CrossedCache(SymbolicCache):
-    """Stands in for the cache of what a decoder attends to of an encoder's result: all of it, whatever the context."""
+    """Substitute for the cross-attention cache of a decoder: it has the encoder's length, not the context's."""
 
     def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
         return torch.ops.charz.kv_crossed(states)  # type: ignore[no-any-return]
 
 
 def paired_cache(context: torch.Tensor, windows: list[Window | None]) -> Any:
-    """What stands in for transformers' cache of a decoder behind an encoder: that of its tokens and that of the encoder's result."""
+    """Return a substitute for the cache of an encoder-decoder: one for the decoder's tokens, one for the encoder's result."""
     from transformers import EncoderDecoderCache
 
     class Paired(EncoderDecoderCache):
@@ -341,15 +341,15 @@ def paired_cache(context: torch.Tensor, windows: list[Window | None]) -> Any:
 
 
 WITHOUT_GLOBAL_ATTENTION = ("longformer", "led")
-"""Models that ask a mask whether any token attends to all: without a mask none does."""
+"""Models that read from the mask if any token attends globally, which is false without a mask."""
 
 AS_NOT_TRACED = ("switch_transformers", "informer", "autoformer")
-"""Models that make other masks where they are traced."""
+"""Models that build other masks when they detect tracing."""
 
 
 @contextlib.contextmanager
 def as_it_runs(module: torch.nn.Module, model_type: str) -> Iterator[None]:
-    """Within it, a forward takes the way that it takes when it is run without a mask."""
+    """Make a forward take the branches of an eager run without a mask."""
     from transformers import masking_utils
 
     with contextlib.ExitStack() as stack:
@@ -364,7 +364,7 @@ def as_it_runs(module: torch.nn.Module, model_type: str) -> Iterator[None]:
 
 
 class _NoneAttendsToAll(TorchFunctionMode):
-    """Answers what a forward reads of a truth value: false."""
+    """Mode in which a forward that reads a boolean tensor gets False."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.item and args[0].dtype == torch.bool:
@@ -373,7 +373,7 @@ class _NoneAttendsToAll(TorchFunctionMode):
 
 
 def register() -> None:
-    """Make both functions known to transformers; without a mask function it builds no mask."""
+    """Register both functions with transformers, which builds no mask without a mask function."""
     from transformers import AttentionInterface
     from transformers.integrations import moe
 
@@ -382,7 +382,7 @@ def register() -> None:
 
 
 def experts(module: torch.nn.Module, states: torch.Tensor, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """The library's grouped form over tokens x hidden `states`, each with the experts in its row of `index`."""
+    """Run the library's grouped form over tokens x hidden `states`, each with the experts in its row of `index`."""
     from transformers.integrations import moe
 
     def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
@@ -393,8 +393,8 @@ def experts(module: torch.nn.Module, states: torch.Tensor, index: torch.Tensor, 
 
 
 def join_experts(module: torch.nn.Module) -> None:
-    """Let experts run over the rows that chose them: dictionaries of experts, whose forward asks which were chosen, as one of them,
-    and packed ones that the library has no grouped form for."""
+    """Make experts run only over the rows that chose them: a dictionary of expert modules runs as its first one, and packed
+    experts without a grouped form in the library run in that form."""
     for part in module.modules():
         if isinstance(part, torch.nn.ModuleDict) and type(part).__name__.endswith("Experts"):
             first = next(iter(part.values()))
@@ -406,15 +406,15 @@ def join_experts(module: torch.nn.Module) -> None:
 def _in_groups(
     states: torch.Tensor, index: torch.Tensor, count: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Of tokens x hidden `states` with the experts in each row of `index`, of `count`: the order of tokens and choices by expert, the
-    tokens in it, and where each expert's rows end."""
+    """Sort the choices `index` (tokens x top_k, of `count` experts) by expert: return their order, the token of each, and
+    the end of each expert's rows."""
     chosen, order = torch.sort(index.reshape(-1))
     ends = torch.cumsum(torch.histc(chosen.float(), bins=count, min=0, max=count - 1), dim=0, dtype=torch.int32)
     return order, order // index.shape[1], ends
 
 
 def _llama4(part: Any, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mixture of Llama-4: the sigmoid of a choice scales what goes into its expert; one expert is shared."""
+    """Run Llama-4's mixture: the sigmoid of a score scales the expert's input, and one expert is shared."""
     states = states.reshape(-1, part.hidden_dim)
     logits = torch.nn.functional.linear(states, part.router.weight)
     scores, index = torch.topk(logits, part.top_k, dim=1)
@@ -427,7 +427,7 @@ def _llama4(part: Any, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
 
 
 def _dbrx(part: Any, states: torch.Tensor, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Experts of DBRX: three matrices each, all of a kind in one."""
+    """Run DBRX's experts, whose three matrices are packed over all experts."""
     rows = states.reshape(-1, part.hidden_size)
     order, tokens, ends = _in_groups(rows, index, part.num_experts)
     first, second, last = (
@@ -444,13 +444,13 @@ def _dbrx(part: Any, states: torch.Tensor, index: torch.Tensor, weights: torch.T
 
 
 PACKED: dict[str, Callable[..., Any]] = {"Llama4TextMoe": _llama4, "DbrxExperts": _dbrx}
-"""Forwards over chosen rows, by the class that they stand in for."""
+"""Forwards over chosen rows, by the class whose forward they replace."""
 
 
 def _joined(
     experts: list[torch.nn.Module], states: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor
 ) -> torch.Tensor:
-    """Each of tokens x hidden `states` through its experts, as many as the second dimension of `chosen` has."""
+    """Run each of tokens x hidden `states` through as many experts as the second dimension of `chosen`."""
     count = chosen.shape[1]
     order = weights.reshape(-1)[: states.shape[0] * count].argsort()
     with contextlib.ExitStack() as stack:

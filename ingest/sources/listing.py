@@ -10,7 +10,7 @@ LISTED = {"torchvision": "torchvision", "timm": "timm", "hf": "huggingface", "sy
 
 
 def names_of(source: str) -> list[str]:
-    """Names as `charz ingest` takes them. Raises CharzError for an unknown source."""
+    """Return the names as `charz ingest` takes them. Raise CharzError for an unknown source."""
     if source not in LISTED:
         raise unknown_name("source", source, LISTED)
     names: list[str] = import_module(f"{__package__}.{LISTED[source]}").names()

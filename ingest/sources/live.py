@@ -1,4 +1,4 @@
-"""A module that is in memory, as in a notebook: it stays as it is, weights and all, and nothing of it is computed.
+"""Modules in memory, as in a notebook. The module and its weights stay unchanged, and nothing is computed.
 
 from charz.ingest.sources import live
 request = live.request(model, {"tokens": torch.zeros(1, 128, dtype=torch.int64)}, name="mine")
@@ -25,20 +25,21 @@ from .guess import first_input
 from .inputs import Input, parse_input
 
 QUANTIZED = ("torch.ao.nn.quantized", "torch.nn.quantized", "torch.nn.intrinsic.quantized", "bitsandbytes", "auto_gptq")
-"""Packages of modules whose weights are packed integers."""
+"""Packages with modules whose weights are packed integers."""
 
 
 def request(module: nn.Module, inputs: Any = None, name: str | None = None, train: bool = False) -> Request:
-    """What to trace for a live module, which is neither changed nor run.
+    """Return the request to trace a live module, which is neither changed nor run.
 
-    `inputs` is what the module is called with: one example tensor, a tuple of them in the order of forward's
-    parameters, or a mapping by name, nested as forward wants it (mappings, lists, dataclasses); instead of any tensor
-    a text as `charz ingest --input` takes it (`"B,S:int64"`). Left out, the module's first layer says what it takes.
-    Of example tensors the first dimension is the batch where most of them agree on it, and the second of integers with
-    two dimensions is the sequence, as is that of every tensor as long as that. `name` is the model's in the database,
-    by default its class's. `train` traces it in training, for `pipeline.ingest_request(..., train=True)`.
+    `inputs` are forward's arguments: one example tensor, a tuple of them in the order of forward's
+    parameters, or a mapping by name, nested as forward wants it (mappings, lists, dataclasses). A text as
+    `charz ingest --input` takes it (`"B,S:int64"`) may replace any tensor. Without `inputs`, the module's first layer
+    determines them. The first dimension of example tensors is the batch where most of them agree on it. The second
+    dimension of two-dimensional integers is the sequence, as is every second dimension of that length. `name` is the
+    model's in the database, by default its class's. `train` traces it in training, for
+    `pipeline.ingest_request(..., train=True)`.
 
-    Raises CharzError for a quantized module, an input that forward does not have, and one that is missing.
+    Raise CharzError for a quantized module, an input that forward does not have, and one that is missing.
     """
     shown = name or type(module).__name__
     refuse_opaque(module, shown)
@@ -52,7 +53,7 @@ def request(module: nn.Module, inputs: Any = None, name: str | None = None, trai
 
 
 def on_meta(module: nn.Module) -> nn.Module:
-    """A copy of a module whose tensors have sizes and no values; weights that are shared stay so."""
+    """Copy a module with tensors that have sizes and no values; shared weights stay shared."""
     memo: dict[int, Any] = {}
     for part in module.modules():
         for values in (part._parameters, part._buffers, vars(part)):
@@ -68,13 +69,12 @@ def _empty(value: torch.Tensor) -> torch.Tensor:
 
 
 def refuse_opaque(module: nn.Module, name: str) -> None:
-    """Raise CharzError for a module with quantized parts, one that TorchScript has made opaque, or one whose layers have
-    no size yet."""
+    """Raise CharzError for a module with quantized parts, TorchScript, or layers without a size."""
     for path, part in module.named_modules():
         if any(isinstance(v, UninitializedParameter) for v in part._parameters.values()):
             raise CharzError(
                 "a layer without a size", f"{name}: {path} is {type(part).__name__}",
-                "it takes it from its first input", "write its size, or run the module once",
+                "its first input sets the size", "give the layer its size, or run the module once",
             )  # fmt: skip
         kind = type(part).__module__
         values = (*part._parameters.values(), *part._buffers.values())
@@ -82,17 +82,17 @@ def refuse_opaque(module: nn.Module, name: str) -> None:
         if is_quantized:
             raise CharzError(
                 "a quantized module", f"{name}: {path or type(part).__name__} is {kind}.{type(part).__name__}",
-                "its kernels have no export", "ingest the model as it was before and ask for --precision int8",
+                "its kernels have no export", "ingest the float model and ask for --precision int8",
             )  # fmt: skip
         if isinstance(part, torch.jit.ScriptModule):
             raise CharzError(
-                "a TorchScript module", f"{name}: {path or type(part).__name__}", "its code is no longer Python",
+                "a TorchScript module", f"{name}: {path or type(part).__name__}", "TorchScript has compiled its Python code",
                 "ingest the nn.Module it was made of, or torch.export.save(torch.export.export(MODULE, ARGS), FILE.pt2)",
             )  # fmt: skip
 
 
 def _inputs(module: nn.Module, given: Any, name: str) -> list[Input]:
-    """Flat inputs from whatever form they were given in."""
+    """Flatten the inputs from any of their forms."""
     names = list(parameters(module))
     if given is None:
         found = first_input(module) if len(required(module)) <= 1 else None
@@ -126,15 +126,15 @@ def _input(path: str, value: Any, axes: dict[int, Any], name: str) -> Input:
         return dataclasses.replace(parse_input(value), name=path)
     if not isinstance(value, torch.Tensor):
         raise CharzError(
-            "an input that is no tensor", f"{name}: {path} is {type(value).__name__}",
-            "sizes follow from tensors alone", "give forward a default for it",
+            "an input that is not a tensor", f"{name}: {path} is {type(value).__name__}",
+            "only tensors have sizes to trace", "give forward a default for it",
         )  # fmt: skip
     shape = [max(size, 2) if d in axes else size for d, size in enumerate(value.shape)]
     return Input(path, torch.empty(shape, dtype=value.dtype, device="meta"), axes)
 
 
 def _axes(examples: Mapping[str, torch.Tensor]) -> dict[str, dict[int, Any]]:
-    """Which dimensions of example tensors stand for the batch and for the sequence."""
+    """Return the batch and sequence dimensions of each example tensor."""
     firsts = Counter(t.shape[0] for t in examples.values() if t.dim())
     batch = firsts.most_common(1)[0][0] if firsts else None
     lengths = [t.shape[1] for t in examples.values() if t.dim() == 2 and not t.is_floating_point()]

@@ -1,9 +1,9 @@
-"""Layers of a language model that go on from a state, traced as the kernels that engines run them with.
+"""Layers of a language model that continue from a state, traced as the kernels of inference engines.
 
-transformers works a recurrence out in chunks of a prompt or token by token, in plain PyTorch that keeps what a kernel keeps on the
-chip (the state behind every token or chunk) and whose length no size can follow. Kernels read a state once and write it in place
+transformers computes a recurrence in chunks of a prompt or token by token, in plain PyTorch: it stores what a kernel keeps on
+the chip (the state after every token or chunk), and its length cannot be symbolic. Kernels read a state once and write it in place
 (flash-linear-attention, https://github.com/fla-org/flash-linear-attention; `selective_scan`, `mamba_chunk_scan_combined` and
-`causal_conv1d` of Mamba, arXiv:2312.00752 and arXiv:2405.21060). So each function of the library that such a kernel stands in for is
+`causal_conv1d` of Mamba, arXiv:2312.00752 and arXiv:2405.21060). So each library function that such a kernel replaces is
 one operator here, and one trace answers a prompt and a step.
 """
 
@@ -27,7 +27,7 @@ _ARGUMENTS = {
     "state_space": "Tensor input, Tensor step, Tensor decay, Tensor key, Tensor query, Tensor? skip, Tensor? bias, int chunk",
     "selective_scan": "Tensor input, Tensor step, Tensor decay, Tensor key, Tensor query, Tensor? skip, Tensor? gate, Tensor? bias",
 }
-"""Operators by what they take beside a state. The first tensor has the shape of the result."""
+"""Signatures of the operators without their state. The first tensor has the shape of the result."""
 
 
 def _joined(state: Tensor, input: Tensor) -> Tensor:
@@ -57,36 +57,36 @@ for _name, _taken in _ARGUMENTS.items():
 
 
 class States:
-    """The states that one forward goes on from, as its layers ask for them and write them."""
+    """The states from which one forward continues, as its layers ask for them and write them."""
 
     def __init__(self) -> None:
         self.last: Tensor | None = None
         """The recurrent state that a layer asked for last."""
         self.joined: tuple[Tensor, Tensor, Tensor] | None = None
-        """A convolution's state, what it meets, and both joined, whose end is not kept yet."""
+        """A convolution's state, its input, and both joined, whose end is not yet kept."""
         self._written: set[int] = set()
 
     def join(self, state: Tensor, input: Tensor) -> Tensor:
-        """A convolution's state with what follows it; the end of that is kept when a kernel for both comes, or by `keep`."""
+        """Join a convolution's state and its input; a kernel for both, or `keep`, stores the end of the result."""
         self.keep()
         self.joined = state, input, torch.ops.charz.state_join(state, input)
         return self.joined[2]
 
     def keep(self) -> None:
-        """Write the end of what was joined into the state."""
+        """Write the end of the joined tensor into the state."""
         if self.joined is not None:
             state, _, whole = self.joined
             state.copy_(whole[..., -state.shape[-1] :])
             self.joined = None
 
     def is_written(self, state: Tensor) -> bool:
-        """Whether an operator has written this state in place."""
+        """Return True if an operator has written this state in place."""
         return id(state) in self._written
 
     def convolution(
         self, input: Tensor, weight: Tensor, bias: Tensor | None = None, activation: Any = None, **_unused: Any
     ) -> Tensor:
-        """`causal_conv1d_fn`, whose input may be joined to a state."""
+        """Replace `causal_conv1d_fn`, whose input may be joined to a state."""
         if self.joined is not None and input is self.joined[2]:
             state, input, _ = self.joined
             self.joined = None
@@ -96,7 +96,7 @@ class States:
     def convolution_step(
         self, input: Tensor, state: Tensor, weight: Tensor, bias: Tensor | None = None, activation: Any = None
     ) -> Tensor:
-        """`causal_conv1d_update`."""
+        """Replace `causal_conv1d_update`."""
         return _activated(torch.ops.charz.state_conv(state, input, weight, bias)[1], activation)
 
     def delta_rule(
@@ -110,8 +110,8 @@ class States:
         initial_state: Tensor | None = None,
         **_unused: Any,
     ) -> tuple[Tensor, Tensor]:
-        """The gated delta rule and its form with a decay for each key's feature (Kimi delta attention), of batch x length x heads x
-        width."""
+        """Replace the gated delta rule, and its form with a decay for each key's feature (Kimi delta attention). Tensors are
+        batch x length x heads x width."""
         rest = value, query, key, g, beta, chunk_size
         if initial_state is None:
             return torch.ops.charz.delta_rule.stateless(*rest), value.new_empty(0)
@@ -131,7 +131,7 @@ class States:
         return_final_states: bool = False,
         **_unused: Any,
     ) -> Any:
-        """Mamba 2's scan, of batch x length x heads x width."""
+        """Replace Mamba 2's scan, of batch x length x heads x width."""
         rest = hidden_states, dt, A, B, C, D, dt_bias, chunk_size
         if initial_states is None:
             result = torch.ops.charz.state_space.stateless(*rest)
@@ -151,7 +151,7 @@ class States:
         dt_bias: Tensor | None = None,
         **_unused: Any,
     ) -> Tensor:
-        """Mamba 2's step of one token, of batch x heads x width; what is the same for all of a head comes expanded."""
+        """Replace Mamba 2's step of one token, of batch x heads x width; values shared by a head come expanded."""
         token = [t.unsqueeze(1) for t in (hidden_states, dt[..., 0], B, C)]
         one = [None if t is None else t.select(-1, 0) for t in (D, dt_bias)]
         result = torch.ops.charz.state_space(state, *token[:2], A[:, 0, 0], *token[2:], *one, 1)[1]
@@ -170,7 +170,7 @@ class States:
         return_last_state: bool = False,
         **_unused: Any,
     ) -> Any:
-        """Mamba's selective scan, of batch x width x length, from the state that its layer asked for."""
+        """Replace Mamba's selective scan, of batch x width x length, from the state that its layer asked for."""
         rest = hidden_states, dt, A, B, C, D, z, delta_bias
         state = self.last
         if state is None or state.shape != (*hidden_states.shape[:2], A.shape[-1]):
@@ -192,7 +192,7 @@ class States:
         z: Tensor | None = None,
         **_unused: Any,
     ) -> Tensor:
-        """Mamba's step of one token, of batch x width."""
+        """Replace Mamba's step of one token, of batch x width."""
         input, step, key, query = (t.unsqueeze(-1) for t in (hidden_states, dt, B, C))
         gate = None if z is None else z.unsqueeze(-1)
         result = torch.ops.charz.selective_scan(state, input, step, A, key, query, D, gate, dt_bias)[1]
@@ -221,12 +221,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mamba_selective_scan": States.scan,
     "mamba_selective_state_update": States.scan_step,
 }
-"""What stands in for functions of the library's modules, by their names."""
+"""Replacements of functions in the library's modules, by their names."""
 
 
 @contextlib.contextmanager
 def as_kernels(module: torch.nn.Module, states: States) -> Iterator[None]:
-    """Within it, the functions above of all modules that the model's classes are of are these operators."""
+    """Replace the functions above in all modules that define the model's classes."""
     places = {sys.modules[type(part).__module__] for part in module.modules()}
     with contextlib.ExitStack() as stack:
         for place in places:

@@ -1,4 +1,4 @@
-"""What a user asks for in one word, e.g. `resnet50@288`, `timm:vit_tiny_patch16_224`, `hf:gpt2`."""
+"""A user's request for one model, e.g. `resnet50@288`, `timm:vit_tiny_patch16_224`, `hf:gpt2`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from charz.schema.errors import CharzError
 
 PREFIXES = {"torchvision": "torchvision", "timm": "timm", "hf": "huggingface", "synthetic": "synthetic"}
-"""Word before the colon → module of this package."""
+"""Modules of this package by the word before the colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Spec:
     resolution: int | None = None
     """Height of an image, where the user asks for another than the model's own."""
     width: int | None = None
-    """Its width where that is another than its height."""
+    """Width of an image, where it differs from the height."""
     sequence: int | None = None
     """Default sequence length, where the user asks for another."""
     batch: int | None = None
@@ -34,11 +34,11 @@ class Spec:
     settings: tuple[tuple[str, str], ...] = ()
     """Parameters of a synthetic model or changes to a configuration."""
     train: bool = False
-    """Backward work included."""
+    """True if backward work is included."""
     stored: str = ""
     """Name in the database, where the user gives another than the model's own."""
     trust: bool = field(default=False, repr=False)
-    """A saved program may run code; no part of what is asked for, so nothing of its `repr`."""
+    """Permission for a saved program to run code; it does not change the result, so `repr` leaves it out."""
 
     @property
     def prefix(self) -> str:
@@ -47,7 +47,7 @@ class Spec:
 
     @property
     def source(self) -> str:
-        """How the `model` table names the source."""
+        """Name of the source in the `model` table."""
         return f"{self.prefix}:{self.name}"
 
     @property
@@ -68,7 +68,7 @@ _ENDING = re.compile(r"(.+?)((?:,(?:train|[\w.]+=[^,]+))+)")
 
 
 def parse(text: str, **options: object) -> Spec:
-    """Read a model's name as typed, or as the `model` table has it. Raises CharzError when it cannot mean anything."""
+    """Read a model's name as typed, or as stored in the `model` table. Raise CharzError for an invalid name."""
     name, sides = text.strip(), None
     if not name:
         raise CharzError("empty model name", next="try `charz ingest resnet50`")
@@ -80,7 +80,7 @@ def parse(text: str, **options: object) -> Spec:
     asked = given.pop("resolution", None)
     if asked is not None:
         if sides not in (None, parse_sides(str(asked))):
-            raise CharzError("two resolutions", text, f"--resolution says {asked}", "give one of them")
+            raise CharzError("two resolutions", text, f"--resolution gives {asked}", "give one of them")
         sides = parse_sides(str(asked))
     height, width = sides or (None, None)
     spec = Spec(name, module, resolution=height, width=None if width == height else width)
@@ -88,8 +88,8 @@ def parse(text: str, **options: object) -> Spec:
 
 
 def _with_ending(name: str, options: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """The name without what a stored one ends in, and that among the options: `resnet18,batch=8,train`. Raises CharzError
-    where both say something, and not the same."""
+    """Move the ending of a stored name (`resnet18,batch=8,train`) into the options. Raise CharzError
+    where the two contradict each other."""
     match = _ENDING.fullmatch(name)
     if not match:
         return name, options
@@ -108,12 +108,12 @@ def _with_ending(name: str, options: dict[str, object]) -> tuple[str, dict[str, 
     for key, value in found.items():
         given = options.get(key)
         if value and given and given != value:
-            raise CharzError(f"two of {key}", name, f"an option says {given}", "give one of them")
+            raise CharzError(f"two of {key}", name, f"an option gives {given}", "give one of them")
     return short, {**options, **{key: value for key, value in found.items() if value}}
 
 
 def parse_sides(text: str) -> tuple[int, int]:
-    """Height and width of `288` or `800x1066`. Raises CharzError."""
+    """Return height and width of `288` or `800x1066`. Raise CharzError."""
     match = re.fullmatch(r"([0-9]{1,9})(?:x([0-9]{1,9}))?", text)
     sides = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if 0 in sides:
@@ -122,12 +122,12 @@ def parse_sides(text: str) -> tuple[int, int]:
 
 
 def shown_sides(height: int, width: int) -> str:
-    """`288` of a square image, else `800x1066`."""
+    """Format a square image's size as `288`, any other as `800x1066`."""
     return str(height) if height == width else f"{height}x{width}"
 
 
 def _is_there(name: str) -> bool:
-    """True for a file; also asked of names that no file can have."""
+    """Return True for an existing file, False also for a name that no file can have."""
     try:
         return Path(name).exists()
     except OSError:
@@ -158,7 +158,7 @@ def _module(name: str) -> tuple[str, str]:
 
 
 def sweep(settings: list[str]) -> list[tuple[tuple[str, str], ...]]:
-    """Every combination of settings: `["in=8", "hidden=4,5"]` is two. Raises CharzError."""
+    """Return every combination of settings: `["in=8", "hidden=4,5"]` has two. Raise CharzError."""
     keys, choices = [], []
     for text in " ".join(settings).split():
         key, equals, values = text.partition("=")

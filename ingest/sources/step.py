@@ -1,9 +1,9 @@
-"""States of convolutions and recurrences that a language model goes on from.
+"""States of convolutions and recurrences from which a language model continues.
 
-The states are those that the library itself leaves behind a prompt, which is run on the meta device with 16-bit weights: what is
-wider then the model keeps so whatever its weights are. They are inputs of the run and resident between runs, as the key-value cache
-is. A run reads them and writes them as the library does: into the states of its cache or of its arguments, or as attributes of
-modules, which a step of one token returns. States of the library's cache are given to prompts too, so that one trace answers both.
+They are the states that the library itself leaves after a prompt, which runs on the meta device with 16-bit weights: a
+state that is wider then has that type whatever the weights are. They are inputs of the run and resident between runs, as the
+key-value cache is. A run reads and writes them as the library does: in its cache, in its arguments, or in attributes of
+modules, which a step of one token returns. Prompts too take the states of the library's cache, so that one trace answers both.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ LISTED = "state"
 """Name by which a forward takes a list of states."""
 
 PROMPT = 4
-"""Tokens of the prompt whose states are looked at: none of their sizes follows from it."""
+"""Number of tokens of the trial prompt; no state's size depends on it."""
 
 
 @dataclass(slots=True)
 class States:
-    """What a prompt leaves behind, by where it lies."""
+    """States that a prompt leaves, by their location."""
 
     layers: list[Any] = field(default_factory=list)
-    """Of the library's cache by layer, None where that has no state."""
+    """Layers of the library's cache, None where a layer has no state."""
     attributes: list[tuple[torch.nn.Module, str]] = field(default_factory=list)
     listed: int = 0
-    """States that the forward takes as a list."""
+    """Number of states that the forward takes as a list."""
     tensors: list[torch.Tensor] = field(default_factory=list)
-    """All of them: of the layers, then of the list, then the attributes."""
+    """All states: those of layers, then of the list, then attributes."""
     names: list[str] = field(default_factory=list)
-    """Of each, where it lies, beginning with the path of its layer or module."""
+    """Locations of the states, each beginning with the path of its layer or module."""
 
     def given(self, tensors: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
-        """Layers of a cache and a list of states with these tensors for their own; attributes are set."""
+        """Return cache layers and the list of states made of these tensors; set those that are attributes."""
         rest = iter(tensors)
         layers = []
         for layer in self.layers:
@@ -63,16 +63,16 @@ class States:
         return layers, listed
 
     def attributed(self) -> list[torch.Tensor]:
-        """What the modules hold now of those that are attributes."""
+        """Return the present values of the states that are attributes."""
         return [getattr(module, name) for module, name in self.attributes]
 
 
 _KINDS = ("conv_states", "recurrent_states")
-"""What a layer of the library's cache calls its states."""
+"""Attributes in which a layer of the library's cache keeps its states."""
 
 
 class StateCache(SymbolicCache):
-    """Stands in for transformers' cache behind a prompt: keys and values as long as the context, states as they were left."""
+    """Substitute for transformers' cache after a prompt: keys and values as long as the context, states as given."""
 
     def __init__(
         self, context: torch.Tensor, layers: list[Any], windows: list[Window | None], states: recurrences.States
@@ -82,12 +82,12 @@ class StateCache(SymbolicCache):
         self._states = states
 
     def get_conv_state(self, layer_idx: int = 0, state_idx: int = 0, **_more: Any) -> torch.Tensor | None:
-        """What a convolution goes on from; None where a layer has none."""
+        """Return the state of a convolution; None where a layer has none."""
         layer = self._layers[layer_idx]
         return None if layer is None else layer.conv_states[state_idx]
 
     def get_recurrent_state(self, layer_idx: int = 0, state_idx: int = 0, **_more: Any) -> torch.Tensor | None:
-        """What a recurrence goes on from; None where a layer has none."""
+        """Return the state of a recurrence; None where a layer has none."""
         layer = self._layers[layer_idx]
         self._states.last = None if layer is None else layer.recurrent_states[state_idx]
         return self._states.last
@@ -95,27 +95,27 @@ class StateCache(SymbolicCache):
     def update_conv_state(
         self, states: torch.Tensor, layer_idx: int = 0, state_idx: int = 0, **_more: Any
     ) -> torch.Tensor:
-        """What a layer sees: its state and what follows that."""
+        """Return the input of a convolution: its state joined with the new tokens."""
         return self._states.join(self._layers[layer_idx].conv_states[state_idx], states)
 
     def update_recurrent_state(
         self, states: torch.Tensor, layer_idx: int = 0, state_idx: int = 0, **_more: Any
     ) -> torch.Tensor:
-        """Written in place, where no operator has done so."""
+        """Write the state in place, unless an operator has done so."""
         kept: torch.Tensor = self._layers[layer_idx].recurrent_states[state_idx]
         return kept if self._states.is_written(kept) else kept.copy_(states)
 
     def has_previous_state(self, *_unused: Any, **_more: Any) -> bool:
-        """True: a prompt went before."""
+        """Return True: a prompt preceded this run."""
         return True
 
     def is_recording_past(self, *_unused: Any, **_more: Any) -> bool:
-        """False: nothing is taken back."""
+        """Return False: no token is rolled back."""
         return False
 
 
 class StepCache(StateCache):
-    """The same for one token, where windows are full."""
+    """A `StateCache` for one token, where windows are full."""
 
     def _kept(self, states: torch.Tensor, window: Window | None) -> torch.Tensor:
         if window is None:
@@ -125,7 +125,7 @@ class StepCache(StateCache):
 
 @contextlib.contextmanager
 def _in_16_bits(module: torch.nn.Module) -> Iterator[None]:
-    """Within it, weights and buffers of a module on the meta device are bf16."""
+    """Make a module's weights and buffers on the meta device bf16 within the context."""
     held = {t: t.data for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()}
     try:
         for tensor, data in held.items():
@@ -137,14 +137,14 @@ def _in_16_bits(module: torch.nn.Module) -> Iterator[None]:
 
 
 def keeps_states(config: Any) -> bool:
-    """Whether a layer of the library's cache for this configuration keeps a state."""
+    """Return True if a layer of the library's cache for this configuration keeps a state."""
     from transformers import DynamicCache
 
     return any(hasattr(layer, _KINDS[0]) for layer in DynamicCache(config=config).layers)
 
 
 def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
-    """The states that `forward` leaves behind a prompt of the request's batch. Raises CharzError where it does not run."""
+    """Return the states that `forward` leaves after a prompt of the request's batch. Raise CharzError where it fails."""
     inputs = {
         name: value.new_empty((value.shape[0], PROMPT, *value.shape[2:]))
         if SEQUENCE in request.axes[name].values()
@@ -155,9 +155,9 @@ def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
     try:
         with torch.no_grad(), _in_16_bits(request.module):
             output = dict(forward(**inputs, use_cache=True))
-    except Exception as error:  # whatever the model's own code raises
+    except Exception as error:  # the model's own code may raise anything
         raise CharzError(
-            "no step of this model can be traced", request.source, first_line(error), "ingest it without --sequence 1"
+            "a step of this model cannot be traced", request.source, first_line(error), "ingest it without --sequence 1"
         ) from error
     found = States()
     cache = next((output[name] for name in CACHES if output.get(name) is not None), None)
@@ -184,13 +184,13 @@ def after_prompt(request: Request, forward: Callable[..., Any]) -> States:
 
 
 def _path_of_layers(module: torch.nn.Module, count: int) -> str:
-    """Path of the list that has as many layers as the cache."""
+    """Return the path of the module list with as many layers as the cache."""
     lists = (where for where, part in module.named_modules() if isinstance(part, torch.nn.ModuleList) and len(part) == count)
     return next(lists, "layers")
 
 
 def _attributes(module: torch.nn.Module) -> list[tuple[torch.nn.Module, str, torch.Tensor]]:
-    """Tensors that modules hold as plain attributes."""
+    """List the tensors that are plain attributes of modules."""
     return [
         (part, name, value)
         for part in module.modules()
@@ -200,7 +200,7 @@ def _attributes(module: torch.nn.Module) -> list[tuple[torch.nn.Module, str, tor
 
 
 def give_states(request: Request, states: States) -> list[str]:
-    """Make the states inputs of the request; their names."""
+    """Make the states inputs of the request, and return their names."""
     named = {f"{STATE_INPUT}{i}": tensor for i, tensor in enumerate(states.tensors)}
     for name, tensor in named.items():
         is_pinned = tensor.dtype == torch.float32
@@ -211,7 +211,7 @@ def give_states(request: Request, states: States) -> list[str]:
 
 
 def make_step(request: Request) -> None:
-    """Make the request one of a single token."""
+    """Reduce the request to a single token."""
     for name, axes in request.axes.items():
         for dimension in [d for d, powers in axes.items() if powers == SEQUENCE]:
             value = request.keywords[name]
@@ -224,5 +224,5 @@ def make_step(request: Request) -> None:
 
 
 def cache_name(parameters: Iterable[str]) -> str | None:
-    """Name by which a forward with these parameters takes the library's cache; None where it takes none."""
+    """Return the name by which a forward with these parameters takes the library's cache; None where it takes none."""
     return next((name for name in CACHES if name in parameters), None)

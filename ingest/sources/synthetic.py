@@ -1,4 +1,4 @@
-"""Small networks with every dimension a parameter, made to be swept: `synthetic:mlp --set in=128
+"""Small networks to be swept, with every dimension a parameter: `synthetic:mlp --set in=128
 hidden=256,512,1024`. A sweep from on-chip to off-chip sizes shows where a part's memory tiers end."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .spec import Spec
 
 Parameters = dict[str, int]
 Default = int | Callable[[Parameters], int]
-"""A number, or what follows from the parameters before it."""
+"""A number, or a function of the parameters before it."""
 Shape = tuple[str | int, ...]
 
 
@@ -48,12 +48,12 @@ def kind(
 
 
 def names() -> list[str]:
-    """All families."""
+    """List all families."""
     return list(KINDS)
 
 
 def build(spec: Spec) -> Request:
-    """One member of a family. Raises CharzError for an unknown family or parameter."""
+    """Build one member of a family. Raise CharzError for an unknown family or parameter."""
     found = KINDS.get(spec.name)
     if found is None:
         raise unknown_name("synthetic model", spec.name, KINDS)
@@ -89,7 +89,7 @@ def _given(spec: Spec, found: Kind) -> Parameters:
 
 
 def _resolved(found: Kind, given: Parameters) -> Parameters:
-    """Values of all parameters; raises ValueError where one that follows from others cannot."""
+    """Return the values of all parameters. Raise ValueError where a derived one is impossible."""
     values: Parameters = {}
     for name, default in found.parameters.items():
         values[name] = given[name] if name in given else default if isinstance(default, int) else default(values)
@@ -101,7 +101,7 @@ def _suffix(values: Parameters) -> str:
 
 
 def _add_input(request: Request, number: int, shape: Shape, spec: Spec) -> None:
-    """B is the batch, `S=128` a sequence with that default."""
+    """Add an input whose size B is the batch, and whose `S=128` is a sequence with that default."""
     sizes: list[int] = []
     axes: dict[int, Powers] = {}
     for d, size in enumerate(shape):
@@ -138,7 +138,7 @@ class Apply(nn.Module):
 
 
 class Product(nn.Module):
-    """Of two matrices."""
+    """A product of two matrices."""
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return a @ b
@@ -158,7 +158,7 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
-    """Projections, heads, output projection."""
+    """Self-attention: projections, heads, output projection."""
 
     def __init__(self, width: int, heads: int, head_width: int) -> None:
         super().__init__()
@@ -188,7 +188,7 @@ class TransformerBlock(nn.Module):
 
 
 def _image(p: Parameters) -> list[Shape]:
-    """Of `size` x `width` pixels. Raises ValueError where the window that goes over it does not fit in."""
+    """Return an image of `size` x `width` pixels. Raise ValueError where the window does not fit into it."""
     for name in ("size", "width"):
         reach, padded = p.get("dilation", 1) * (p["kernel"] - 1) + 1, p[name] + 2 * p["padding"]
         if reach > padded:
@@ -197,18 +197,18 @@ def _image(p: Parameters) -> list[Shape]:
 
 
 def _same(name: str) -> Callable[[Parameters], int]:
-    """As another parameter."""
+    """Return a default equal to another parameter."""
     return lambda p: p[name]
 
 
 def _half_kernel(p: Parameters) -> int:
-    """The border with which a window of odd size keeps the image's."""
+    """Return the padding with which a window of odd size keeps the image's size."""
     return p["kernel"] // 2
 
 
 def _head_width(p: Parameters) -> int:
     if p["width"] % p["heads"]:
-        raise ValueError(f"width {p['width']} is no multiple of {p['heads']} heads")
+        raise ValueError(f"width {p['width']} is not a multiple of {p['heads']} heads")
     return p["width"] // p["heads"]
 
 
@@ -218,7 +218,7 @@ def _matrix(p: Parameters) -> list[Shape]:
 
 @kind(lambda p: [("B", p["in"])], **{"in": 1024, "hidden": 4096, "out": 1024, "layers": 2})
 def mlp(p: Parameters) -> nn.Module:
-    """`layers` linear layers with ReLU between."""
+    """Build `layers` linear layers with ReLU between."""
     widths = [p["in"], *[p["hidden"]] * (p["layers"] - 1), p["out"]]
     layers: list[nn.Module] = []
     for a, b in itertools.pairwise(widths):
@@ -231,7 +231,7 @@ def mlp(p: Parameters) -> nn.Module:
     dilation=lambda _: 1,
 )  # fmt: skip
 def conv2d(p: Parameters) -> nn.Module:
-    """One convolution."""
+    """Build one convolution."""
     return nn.Conv2d(p["channels"], p["out"], p["kernel"], p["stride"], p["padding"], p["dilation"], groups=p["groups"])
 
 
@@ -240,7 +240,7 @@ def conv2d(p: Parameters) -> nn.Module:
     dilation=lambda _: 1, groups=lambda _: 1,
 )  # fmt: skip
 def conv2d_bn_act(p: Parameters) -> nn.Module:
-    """Convolution, batch normalization, ReLU."""
+    """Build convolution, batch normalization and ReLU."""
     conv = nn.Conv2d(
         p["channels"], p["out"], p["kernel"], p["stride"], p["padding"], p["dilation"], groups=p["groups"], bias=False
     )
@@ -252,7 +252,7 @@ def conv2d_bn_act(p: Parameters) -> nn.Module:
     padding=_half_kernel,
 )  # fmt: skip
 def resnet_block(p: Parameters) -> nn.Module:
-    """Two convolutions and a residual, through a projection of single pixels where channels or pixels change."""
+    """Build two convolutions and a residual, with a 1x1 projection where channels or pixels change."""
     channels, out, k = p["channels"], p["out"], p["kernel"]
     if k % 2 == 0 or p["padding"] != k // 2:
         raise ValueError(f"kernel {k} with a border of {p['padding']} gives another size than the shortcut")
@@ -271,7 +271,7 @@ def resnet_block(p: Parameters) -> nn.Module:
     dilation=lambda _: 1,
 )  # fmt: skip
 def depthwise_separable(p: Parameters) -> nn.Module:
-    """Depthwise then pointwise convolution."""
+    """Build a depthwise, then a pointwise convolution."""
     c, k = p["channels"], p["kernel"]
     return nn.Sequential(
         nn.Conv2d(c, c, k, p["stride"], p["padding"], p["dilation"], groups=c, bias=False), nn.BatchNorm2d(c), nn.ReLU6(),
@@ -281,7 +281,7 @@ def depthwise_separable(p: Parameters) -> nn.Module:
 
 @kind(_image, channels=64, size=56, kernel=3, stride=2, width=_same("size"), padding=_half_kernel)
 def pooling(p: Parameters) -> nn.Module:
-    """Max pooling."""
+    """Build max pooling."""
     if p["padding"] > p["kernel"] // 2:
         raise ValueError(f"a border of {p['padding']} is more than half of the window of {p['kernel']}")
     return nn.MaxPool2d(p["kernel"], p["stride"], p["padding"])
@@ -289,13 +289,13 @@ def pooling(p: Parameters) -> nn.Module:
 
 @kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=196, width=768)
 def norm(p: Parameters) -> nn.Module:
-    """Layer normalization of tokens."""
+    """Build layer normalization of tokens."""
     return nn.LayerNorm(p["width"])
 
 
 @kind(lambda p: [("B", f"S={p['length']}", p["width"])], length=512, width=64, heads=1, head_width=_head_width)
 def attention_head(p: Parameters) -> nn.Module:
-    """Attention with its projections; one head unless asked for more."""
+    """Build attention with its projections; one head unless asked for more."""
     return Attention(p["width"], p["heads"], p["head_width"])
 
 
@@ -308,49 +308,49 @@ def attention_head(p: Parameters) -> nn.Module:
     head_width=_head_width,
 )
 def transformer_block(p: Parameters) -> nn.Module:
-    """Pre-norm attention and MLP with residuals."""
+    """Build pre-norm attention and MLP with residuals."""
     return TransformerBlock(p["width"], p["heads"], p["head_width"], p["hidden"])
 
 
 @kind(lambda p: [("B", p["m"], p["k"]), ("B", p["k"], p["n"])], m=1024, n=1024, k=1024)
 def matmul(p: Parameters) -> nn.Module:
-    """A product of two matrices a sample."""
+    """Build a product of two matrices a sample."""
     return Product()
 
 
 @kind(lambda p: [("B", p["elements"])], elements=1048576)
 def elementwise(p: Parameters) -> nn.Module:
-    """One addition an element: nothing but traffic."""
+    """Build one addition an element, which is nothing but traffic."""
     return Apply(lambda x: x + 1.0)
 
 
 @kind(lambda p: [("B", p["rows"], p["columns"])], rows=1024, columns=1024)
 def softmax(p: Parameters) -> nn.Module:
-    """Softmax of rows."""
+    """Build softmax of rows."""
     return nn.Softmax(-1)
 
 
 @kind(_matrix, n=512)
 def lu(p: Parameters) -> nn.Module:
-    """LU factorization with pivoting."""
+    """Build LU factorization with pivoting."""
     return Apply(lambda x: tuple(torch.linalg.lu_factor(x)))
 
 
 @kind(lambda p: [("B", p["m"], p["n"])], m=512, n=512)
 def qr(p: Parameters) -> nn.Module:
-    """QR factorization, Q formed."""
+    """Build QR factorization that forms Q."""
     return Apply(lambda x: tuple(torch.linalg.qr(x)))
 
 
 @kind(_matrix, n=512)
 def cholesky(p: Parameters) -> nn.Module:
-    """Cholesky factorization of a symmetric matrix."""
+    """Build Cholesky factorization of a symmetric matrix."""
     return Apply(torch.linalg.cholesky)
 
 
 @kind(lambda p: [("B", p["n"], p["n"]), ("B", p["n"], p["columns"])], n=512, columns=512)
 def triangular_solve(p: Parameters) -> nn.Module:
-    """Triangular system with many right-hand sides."""
+    """Build a triangular solve with many right-hand sides."""
     return Solve()
 
 
@@ -363,11 +363,11 @@ class Solve(nn.Module):
 
 @kind(lambda p: [("B", p["length"])], length=4096)
 def fft(p: Parameters) -> nn.Module:
-    """Fourier transform of a real signal."""
+    """Build the Fourier transform of a real signal."""
     return Apply(torch.fft.rfft)
 
 
 @kind(lambda p: [("B", p["length"], p["width"])], length=64, width=512, hidden=512)
 def lstm(p: Parameters) -> nn.Module:
-    """One LSTM layer over a sequence."""
+    """Build one LSTM layer over a sequence."""
     return nn.LSTM(p["width"], p["hidden"], batch_first=True)

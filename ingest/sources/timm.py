@@ -24,12 +24,12 @@ def _library() -> Any:
 
 
 def names() -> list[str]:
-    """All architectures."""
+    """List all architectures."""
     return list(_library().list_models())
 
 
 def build(spec: Spec) -> Request:
-    """Architecture on the meta device; the input is the size its evaluation uses."""
+    """Build an architecture on the meta device, with the input size of its evaluation."""
     timm = _library()
     name = spec.name.split(".")[0]
     if not timm.is_model(name):
@@ -41,7 +41,7 @@ def build(spec: Spec) -> Request:
 
 
 def _input_size(timm: Any, name: str) -> tuple[int, int, int]:
-    """Channels, height and width of the default weights' training recipe."""
+    """Return channels, height and width of the default weights' training recipe."""
     config = timm.get_pretrained_cfg(name)
     if config is None or not config.input_size:
         return (3, 224, 224)
@@ -49,7 +49,7 @@ def _input_size(timm: Any, name: str) -> tuple[int, int, int]:
 
 
 def _construct(timm: Any, name: str, size: tuple[int, int, int] | None) -> torch.nn.Module:
-    """Built for another image size where the constructor takes one."""
+    """Build a model, for another image size where the constructor takes one."""
     if size is not None:
         try:
             return _on_meta(timm, name, img_size=size[1:])
@@ -63,7 +63,7 @@ def _on_meta(timm: Any, name: str, **arguments: Any) -> torch.nn.Module:
     try:
         with torch.device("meta"):
             return timm.create_model(name, pretrained=False, **arguments).eval()  # type: ignore[no-any-return]
-    except (RuntimeError, NotImplementedError):  # a constructor that computes with tensors
+    except (RuntimeError, NotImplementedError):  # the constructor computes with tensors
         return timm.create_model(name, pretrained=False, **arguments).eval().to("meta")  # type: ignore[no-any-return]
 
 

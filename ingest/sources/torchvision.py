@@ -19,19 +19,19 @@ CLIP_FRAMES = 16
 """Frames of a clip for the video models, at which their operation counts are stated."""
 
 OTHERS = {"hf": huggingface, "timm": timm}
-"""Sources that may have a model of a name that torchvision does not, by their prefix."""
+"""Sources that may have a name that torchvision lacks, by their prefix."""
 
 FLOW_SIDE = 512
-"""Image size at which torchvision's operation counts of RAFT are met (its cards do not state it)."""
+"""Image size that reproduces torchvision's operation counts of RAFT (its cards do not state it)."""
 
 
 def names() -> list[str]:
-    """All float models."""
+    """List all float models."""
     return [n for n in library().models.list_models() if not n.startswith("quantized_")]
 
 
 def build(spec: Spec) -> Request:
-    """Model on the meta device with the input size of its default weights."""
+    """Build a model on the meta device with the input size of its default weights."""
     models = library().models
     known = models.list_models()
     if spec.name not in known:
@@ -51,7 +51,7 @@ def build(spec: Spec) -> Request:
 
 
 def _unknown(name: str, known: list[str]) -> CharzError:
-    """The error for a name that torchvision does not have; it says which other source has it."""
+    """Return the error for a name that torchvision lacks, with the sources that have it."""
     found = [f"`charz ingest {prefix}:{name}`" for prefix, source in OTHERS.items() if name in _names(source)]
     if found:
         return CharzError("not a torchvision model", name, next=f"{' or '.join(found)} names one")
@@ -60,7 +60,7 @@ def _unknown(name: str, known: list[str]) -> CharzError:
 
 
 def _names(source: ModuleType) -> list[str]:
-    """Names of a source's models; none where its library is not installed."""
+    """List a source's models; empty where its library is not installed."""
     try:
         return list(source.names())
     except CharzError:
@@ -72,7 +72,7 @@ def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
     sides = spec.sides or (side, side)
     if sides != (side, side) and "image_size" in inspect.signature(type(module).__init__).parameters:
         if spec.width is not None:
-            raise CharzError("not a square image", f"{spec.name}@{sides[0]}x{sides[1]}", "its positions are a square's")
+            raise CharzError("not a square image", f"{spec.name}@{sides[0]}x{sides[1]}", "its positions need a square")
         module = construct(spec.name, image_size=sides[0])
     elif spec.name == "vit_h_14":
         module = construct(spec.name, image_size=sides[0])
@@ -81,14 +81,14 @@ def _from_images(spec: Spec, module: torch.nn.Module, kind: str) -> Request:
 
 
 def _native_side(name: str, kind: str) -> int:
-    """Image size of the default weights' recipe."""
+    """Return the image size of the default weights' recipe."""
     transforms = library().models.get_model_weights(name).DEFAULT.transforms()
     size = transforms.resize_size if kind == "segmentation" else transforms.crop_size
     return int(size[-1] if isinstance(size, (list, tuple)) else size)
 
 
 def optical_flow(spec: Spec, module: torch.nn.Module) -> Request:
-    """RAFT takes two images."""
+    """Build RAFT's request, which has two images."""
     height, width = spec.sides or (FLOW_SIDE, FLOW_SIDE)
     batch = spec.batch or 2
     images = tuple(torch.empty(batch, 3, height, width, device="meta") for _ in range(2))

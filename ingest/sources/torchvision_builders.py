@@ -1,4 +1,4 @@
-"""How torchvision builds its models, and what it states of them."""
+"""Builds torchvision's models, and reads what their cards state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..trace import torchvision_schemas
 
 
 def library() -> Any:
-    """torchvision, with its operators known to the tracer."""
+    """Return torchvision, with its operators known to the tracer."""
     torchvision_schemas.prepare()
     import torchvision
 
@@ -19,7 +19,7 @@ def library() -> Any:
 
 
 def construct(name: str, **arguments: Any) -> torch.nn.Module:
-    """The module with random weights on meta; built on the CPU first where its constructor computes."""
+    """Build the module without weights on the meta device, or on the CPU first where its constructor computes."""
     models = library().models
     parameters = inspect.signature(models.get_model_builder(name)).parameters
     if "weights_backbone" in parameters:
@@ -36,11 +36,11 @@ def construct(name: str, **arguments: Any) -> torch.nn.Module:
 
 
 def family(name: str) -> str:
-    """Module that defines the architecture, e.g. `resnet`."""
+    """Return the module that defines the architecture, e.g. `resnet`."""
     return str(library().models.get_model_builder(name).__module__.rsplit(".", 1)[-1])
 
 
 def published_macs(name: str) -> float | None:
-    """Multiply-accumulates that the default weights' card states; its unit is 1e9."""
+    """Return the multiply-accumulates on the default weights' card, whose unit is 1e9."""
     weights = getattr(library().models.get_model_weights(name), "DEFAULT", None)
     return None if weights is None else round(weights.meta["_ops"] * 1e9)

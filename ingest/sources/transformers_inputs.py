@@ -1,4 +1,4 @@
-"""Example inputs of a transformers model, by what its forward takes and its configuration says of them."""
+"""Example inputs of a transformers model, from its forward's parameters and its configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..trace.export import BATCH, SEQUENCE, Request
 from .architectures import Architecture
 
 SAMPLES = 16000
-"""Of sound, where nobody asks for a length: a second at the rate that speech models take."""
+"""Default number of audio samples: a second at the rate that speech models take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Wanted:
     asked_length: int | None
     """Sequence length that the user asks for."""
     usual_length: int
-    """Else this one."""
+    """Sequence length if the user asks for none."""
     sides: tuple[int, int]
     """Height and width of images."""
 
@@ -34,7 +34,7 @@ class Wanted:
 
 
 def image_sides(config: Any, architecture: Architecture) -> tuple[int, int]:
-    """Height and width of the images that a configuration is made for, else what is usual for the architecture."""
+    """Return height and width of images from the configuration, else the architecture's default."""
     vision = getattr(config, "vision_config", config)
     size = getattr(vision, "image_size", None) or getattr(vision, "input_size", None)
     height, width = size if isinstance(size, (list, tuple)) and len(size) == 2 else (size, size)
@@ -79,14 +79,14 @@ def _add_tokens(request: Request, name: str, wanted: Wanted, most: int) -> None:
 
 
 def _most_tokens(config: Any) -> int:
-    """Positions that a model of absolute ones has learned, where its configuration says so."""
+    """Return the number of learned positions from the configuration, or 2**31 without one."""
     text = getattr(config, "text_config", config)
     most = getattr(text, "max_position_embeddings", None)
     return most if isinstance(most, int) and most > 0 else 2**31
 
 
 def _add_images(request: Request, config: Any, wanted: Wanted) -> None:
-    """An image, or a clip where the configuration counts frames."""
+    """Add an image, or a clip where the configuration counts frames."""
     vision = getattr(config, "vision_config", config)
     channels = getattr(vision, "num_channels", 3)
     frames = getattr(config, "num_frames", None)
@@ -96,7 +96,7 @@ def _add_images(request: Request, config: Any, wanted: Wanted) -> None:
 
 
 def _add_sound(request: Request, config: Any, wanted: Wanted) -> None:
-    """Samples, whose number is the sequence unless tokens follow them; or frames of a fixed spectrogram."""
+    """Add samples, whose number is the sequence unless tokens follow them, or frames of a fixed spectrogram."""
     if hasattr(config, "num_mel_bins"):
         _add(request, "input_values", (wanted.batch, config.max_length, config.num_mel_bins))
     elif getattr(config, "is_encoder_decoder", False):
@@ -108,7 +108,7 @@ def _add_sound(request: Request, config: Any, wanted: Wanted) -> None:
 
 
 def _add_series(request: Request, config: Any, wanted: Wanted, parameters: Any) -> None:
-    """A past as long as the configuration's context and its lags, and a future where a decoder is fed one."""
+    """Add a past as long as the configuration's context and lags, and a future where a decoder takes one."""
     past = config.context_length + max(getattr(config, "lags_sequence", None) or [0])
     channels = getattr(config, "num_input_channels", getattr(config, "input_size", 1))
     values = (channels,) if channels > 1 else ()

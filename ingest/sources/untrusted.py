@@ -1,9 +1,9 @@
-"""What a saved program may hold to be read without running anything of it.
+"""Checks a saved program so that loading it runs none of its code.
 
 `torch.export.load` of torch 2.13 runs code of the file in five ways: it unpickles what fails to load as weights alone, and
-weights, constants and objects that say they are pickled; it loads compiled libraries; `sympy.sympify` evaluates symbolic
+weights, constants and objects marked as pickled; it loads compiled libraries; `sympy.sympify` evaluates symbolic
 sizes; operators are any attribute of `torch`, called when the graph is; the structure of inputs imports modules by name.
-So the archive is looked through by the same readers first, and whatever is not on the lists below is refused.
+So the same readers first scan the archive, and refuse whatever is not on the lists below.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMPILED = "data/aotinductor/"
 
 
 def check(file: IO[bytes], name: str) -> None:
-    """Raise `CharzError` naming the first thing in the archive that loading it would run, or that is on no list."""
+    """Raise `CharzError` that names the first thing in the archive that loading would run, or that is not on a list."""
     from torch.export.pt2_archive._package import PT2ArchiveReader
 
     file.seek(0)
@@ -68,7 +68,7 @@ def check(file: IO[bytes], name: str) -> None:
 
 @contextlib.contextmanager
 def weights_only() -> Iterator[None]:
-    """Make `torch.load` refuse whatever is more than tensors, also where its caller asks for more."""
+    """Make `torch.load` refuse everything but tensors, even if its caller allows more."""
     key = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
     before = os.environ.get(key)
     os.environ[key] = "1"
@@ -89,7 +89,7 @@ def _check_payloads(config: Any, name: str) -> None:
 
 
 def _walk(value: Any, name: str) -> None:
-    """Check every field of the program that becomes more than data, at any depth."""
+    """Check, at any depth, every field of the program that becomes more than data."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -112,11 +112,11 @@ def _check_expression(text: Any, name: str) -> None:
     is_plain = isinstance(text, str) and _EXPRESSION.fullmatch(text) and not re.search(r"\.\s*[A-Za-z_]|__", text)
     words = re.findall(r"[A-Za-z_]\w*", text) if is_plain else ["?"]
     if not all(map(_SIZE_WORD.fullmatch, words)):
-        raise refused(name, f"a size that is no arithmetic, {str(text)[:80]}")
+        raise refused(name, f"a size that is not arithmetic, {str(text)[:80]}")
 
 
 def _check_structure(text: Any, name: str) -> None:
-    """`pytree`'s description of inputs or outputs: its contexts are JSON within JSON."""
+    """Check `pytree`'s description of inputs or outputs, whose contexts are JSON within JSON."""
     waiting = [json.loads(text)] if isinstance(text, str) else []
     while waiting:
         value = waiting.pop()
@@ -146,6 +146,6 @@ _CHECKS: dict[str, Callable[[Any, str], None]] = {
 
 
 def refused(name: str, what: str) -> CharzError:
-    """The error for a program that holds `what`."""
+    """Return the error for a program that contains `what`."""
     next = "if you trust who made it, pass --trust, which runs what is in it"
-    return CharzError("a saved program that could run code is not loaded", name, f"it holds {what}", next)
+    return CharzError("a saved program that could run code is not loaded", name, f"it contains {what}", next)

@@ -1,1 +1,1 @@
-"""From a built model to a `Graph`: export, lowering, layouts, the sizes as polynomials, the backward pass."""
+"""From a built model to a `Graph`: export, lowering, layouts, sizes as polynomials, backward pass."""

@@ -1,11 +1,11 @@
-"""Lists of layers that repeat, found in a module before it is traced, so that equal layers are traced once.
+"""Lists of repeating layers, found in a module before it is traced, so that equal layers are traced once.
 
-A list repeats with a period where layers as far apart are alike: modules of the same classes with the same attributes, parameters
-and buffers of the same sizes, and the same entries of every list of their owner or its configuration that is as long. Only the
-first few layers are then left in it while the model is traced, and the graph is repeated (`trace.repeat`).
+A list repeats with a period if layers that far apart are alike: modules of the same classes with the same attributes, parameters
+and buffers of the same sizes, and the same entries in every list of their owner or its configuration that is as long. The list
+then contains only its first few layers while the model is traced, and `trace.repeat` repeats the graph.
 
-Code that meets the number of a layer could do anything with it. Numbers that layers keep, and those of `enumerate`, are therefore
-watched: but for subscripts every use of one, and every other way to go through the list, is noted, and the model is traced whole.
+Code that sees a layer's number could treat layers differently. So the numbers that layers keep, and those of `enumerate`, are
+watched: every use other than a subscript, and every other way to iterate the list, is noted, and the model is traced whole.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import torch
 from torch import nn
 
 UNITS = 4
-"""Periods that are traced: one that differs as the first may, two that must be equal, and one that differs as the last may."""
+"""Periods to trace: the first and the last may differ, and the two in between must be equal."""
 
 
 class NotAlikeError(Exception):
-    """Layers that are no copies of each other after all."""
+    """Layers that turn out not to be copies of each other."""
 
 
 @dataclass(slots=True)
@@ -36,30 +36,30 @@ class Layers:
     """A list of layers of which only the first `kept` are traced."""
 
     path: str
-    """Of the list in the model, e.g. `model.layers`."""
+    """Path of the list in the model, e.g. `model.layers`."""
     first: int
-    """Layer with which the first period begins."""
+    """Number of the layer with which the first period begins."""
     period: int
     kept: int
     copies: int
-    """Periods that are left out."""
+    """Number of periods that are left out."""
     owner: nn.Module
     layers: nn.Module
     numbers: list[tuple[nn.Module, str]]
-    """Attributes that hold a layer's number, of the layers kept."""
+    """Attributes of the kept layers that store a layer's number."""
 
     def layer_of(self, path: str) -> int | None:
-        """Number of the layer in which a module or parameter lies."""
+        """Return the number of the layer that contains a module or parameter."""
         head, _, rest = path.partition(self.path + ".")
         number = rest.partition(".")[0]
         return int(number) if not head and number.isdecimal() else None
 
     def unit_of(self, layer: int) -> int:
-        """Period in which a layer lies: -1 before the first, the last one's for all that follow."""
+        """Return the period of a layer: -1 before the first, and the last traced period for all later layers."""
         return max(min((layer - self.first) // self.period, UNITS - 1), -1)
 
     def moved(self, path: str, periods: int) -> str:
-        """The path of the module or parameter so many periods later; any other path as it is."""
+        """Return the path of the module or parameter so many periods later; a path outside the list stays unchanged."""
         layer = self.layer_of(path)
         if layer is None:
             return path
@@ -69,13 +69,13 @@ class Layers:
 
 @dataclass(slots=True)
 class Watch:
-    """Whether code did with numbers of layers what may tell them apart."""
+    """Uses of layer numbers that could tell layers apart."""
 
     seen: list[str] = field(default_factory=list)
 
 
 class _Number(int):
-    """Number of a layer that notes what is done with it, but for subscripts."""
+    """A layer's number that notes every use of it except subscripts."""
 
     watch: Watch
 
@@ -105,7 +105,7 @@ def _number(value: int, watch: Watch) -> _Number:
 
 
 class _Watched:
-    """Goes before the class of a list while that is watched."""
+    """A class that precedes the class of a watched list."""
 
     watch = Watch()
     _modules: dict[str, nn.Module]
@@ -127,19 +127,19 @@ class _Watched:
 
 
 def _is_of_torch() -> bool:
-    """Whether the list's own code asks."""
+    """Return True if the list's own code in torch is the caller."""
     return bool(sys._getframe(2).f_globals.get("__name__") == nn.ModuleList.__module__)
 
 
 def _numbered(items: Iterable[Any], start: int = 0) -> Iterable[tuple[int, Any]]:
-    """As `enumerate`; of a watched list the numbers are watched."""
+    """Enumerate as the builtin does, with watched numbers for a watched list."""
     if not isinstance(items, _Watched) or start:
         return builtins.enumerate(items, start)
     return [(_number(i, items.watch), item) for i, item in builtins.enumerate(items._modules.values())]
 
 
 def find(module: nn.Module) -> list[Layers]:
-    """Lists of a module, none within another's layers, that repeat often enough to leave layers out."""
+    """Find the lists, none within another's layers, that repeat often enough to leave layers out."""
     found: list[Layers] = []
     for path, owner in module.named_modules():
         if any(layers.layer_of(path) is not None for layers in found):
@@ -184,7 +184,7 @@ def _repeating(path: str, owner: nn.Module, child: nn.Module, root: nn.Module) -
 
 
 Kind = dict[tuple[str, str], Any]
-"""What a layer is: by path of a module in it and name of an attribute, what that holds."""
+"""A layer's description: attribute values by path of the submodule and name of the attribute."""
 
 
 def _attributes(layer: nn.Module) -> Kind:
@@ -199,8 +199,8 @@ def _attributes(layer: nn.Module) -> Kind:
 
 
 def _shown(value: Any, places: dict[int, str]) -> Any:
-    """A value so that those of layers that are alike are equal: tensors by size, modules within by path, other objects as the
-    same object."""
+    """Describe a value so that alike layers compare equal: tensors by size, modules within by path, other objects by
+    identity."""
     if isinstance(value, torch.Tensor):
         return (type(value), value.shape, value.stride(), value.dtype, value.requires_grad)
     if isinstance(value, nn.Module):
@@ -219,7 +219,7 @@ def _shown(value: Any, places: dict[int, str]) -> Any:
 
 
 def _numbers(kinds: Sequence[Kind]) -> set[tuple[str, str]]:
-    """Attributes that count the layers: integers that grow by one from each layer to the next."""
+    """Find the attributes that number the layers: integers that grow by one from each layer to the next."""
     origins: dict[tuple[str, str], list[int | None]] = {}
     for i, kind in enumerate(kinds):
         for key, value in kind.items():
@@ -229,7 +229,7 @@ def _numbers(kinds: Sequence[Kind]) -> set[tuple[str, str]]:
 
 
 def _listed(count: int, *modules: nn.Module) -> list[Sequence[Any]]:
-    """Lists with an entry a layer, of modules and of their configurations."""
+    """Collect the lists of modules and their configurations that have one entry a layer."""
     found: list[Sequence[Any]] = []
     waiting: list[Any] = list(modules)
     seen: set[int] = set()
@@ -248,7 +248,7 @@ def _listed(count: int, *modules: nn.Module) -> list[Sequence[Any]]:
 
 @contextlib.contextmanager
 def shortened(found: Sequence[Layers]) -> Iterator[Watch]:
-    """Within it, lists hold only the layers kept, and what is done with numbers of layers is noted."""
+    """Shorten the lists to the layers kept, and note uses of layer numbers, within the context."""
     watch = Watch()
     with contextlib.ExitStack() as stack:
         for layers in found:
@@ -270,6 +270,6 @@ def shortened(found: Sequence[Layers]) -> Iterator[Watch]:
 
 
 def _put(stack: contextlib.ExitStack, part: nn.Module, name: str, value: Any) -> None:
-    """Give a module an attribute until the stack is left."""
+    """Give a module an attribute until the stack exits."""
     stack.callback(vars(part).__setitem__, name, vars(part)[name])
     vars(part)[name] = value

@@ -1,5 +1,5 @@
-"""Attention that no fused kernel takes, traced as the kernels of PyTorch's math path, which belong together: autocast,
-and what a type is widened to, hold for the call as a whole."""
+"""Attention that no fused kernel takes, traced as the kernels of PyTorch's math path. The steps of a call belong
+together, because autocast and type widening apply to the call as a whole."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 FUSED_DIMENSIONS = 4
-"""Samples, heads, positions and width: operands of every fused kernel
+"""Dimensions of every fused kernel's operands: samples, heads, positions and width
 (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/sdp_utils_cpp.h, `check_tensor_dim`)."""
 
 
 _MARK = "charz_attention"
-"""Name under which a traced operator keeps which attention it is part of."""
+"""Metadata key in which a traced operator keeps the number of its attention."""
 
 
 @contextlib.contextmanager
 def as_products() -> Iterator[None]:
-    """Within it, `scaled_dot_product_attention` over operands of other dimensions runs step by step, each step marked with
-    the number of its attention."""
+    """Run `scaled_dot_product_attention` over operands of other dimensions step by step, each step marked with the number
+    of its attention."""
     fused = torch.nn.functional.scaled_dot_product_attention
     numbers = itertools.count(1)
 
@@ -46,12 +46,12 @@ def as_products() -> Iterator[None]:
 
 
 def attention_of(node: Node) -> int | None:
-    """Number of the attention whose math path an operator is part of; None for one that is part of none."""
+    """Return the number of the attention whose math path contains an operator; None for other operators."""
     return (node.meta.get("custom") or {}).get(_MARK)
 
 
 def _traced() -> list[Node]:
-    """Operators traced so far; none where nothing is traced."""
+    """Return the operators traced so far; empty outside a trace."""
     mode = get_proxy_mode()
     return list(mode.tracer.graph.nodes) if mode is not None else []
 
@@ -66,7 +66,7 @@ def _products(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """As `_scaled_dot_product_attention_math` of ATen does it
+    """Compute attention as `_scaled_dot_product_attention_math` of ATen does
     (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/attention.cpp)."""
     root = math.sqrt(query.shape[-1] ** -0.5 if scale is None else scale)
     scaled = query * root
@@ -87,7 +87,7 @@ def _products(
 
 
 def _safe_softmax(scores: Tensor) -> Tensor:
-    """As `_safe_softmax` of ATen does it, since PyTorch 2.5: four kernels
+    """Compute softmax as `_safe_softmax` of ATen does since PyTorch 2.5, with four kernels
     (https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/SoftMax.cpp)."""
     weights = torch.softmax(scores, -1)
     masked_rows = torch.all(scores == -math.inf, -1, keepdim=True)

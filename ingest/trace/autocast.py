@@ -1,4 +1,4 @@
-"""Regions of a forward under `torch.autocast`: which casts they make, only the tracing of tensors of a processor shows."""
+"""Regions of a forward under `torch.autocast`, whose casts only a trace of CPU tensors shows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ENABLED = 2
 
 
 def is_within(program: ExportedProgram) -> bool:
-    """Whether part of a program runs under autocast; a region that switches it off makes no cast."""
+    """Return True if part of a program runs under autocast; a region that switches it off makes no cast."""
     graphs = [m.graph for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
     regions = [n for graph in graphs for n in graph.nodes if n.target is torch.ops.higher_order.wrap_with_autocast]
     return any(node.args[ENABLED] for node in regions)
 
 
 def with_casts(program: ExportedProgram) -> ExportedProgram:
-    """The program with its casts as operators, each of the module and line of the operator that needs it."""
+    """Return the program with its casts as operators, each with the module and line of the operator that needs it."""
     before: dict[str, deque[torch.fx.Node]] = defaultdict(deque)
     for node in _calls(program):
         before[_function(node)].append(node)
@@ -45,11 +45,11 @@ def with_casts(program: ExportedProgram) -> ExportedProgram:
 
 
 PLACE = ("nn_module_stack", "stack_trace", "custom")
-"""What the tracer notes of where an operator was called, and what covers it."""
+"""Metadata with an operator's location in the code and the regions that cover it."""
 
 
 def _calls(program: ExportedProgram) -> list[torch.fx.Node]:
-    """Calls of operators in order, a region's in its place."""
+    """List the operator calls in order, those of a region in its place."""
     found: list[torch.fx.Node] = []
 
     def walk(module: torch.fx.GraphModule) -> None:
@@ -66,13 +66,13 @@ def _calls(program: ExportedProgram) -> list[torch.fx.Node]:
 
 
 def _function(node: torch.fx.Node) -> str:
-    """An operator's name, the same of one that writes in place."""
+    """Return an operator's name, without the suffix of an in-place form."""
     return getattr(node.target, "__name__", str(node.target)).split(".")[0].rstrip("_")
 
 
 def on_processor() -> contextlib.AbstractContextManager[Any]:
-    """Within it, autocast for a GPU, or for the device that a traced tensor says it is on, acts on tensors of the processor,
-    in the GPU's type."""
+    """Make autocast for a GPU, or for the meta device of a traced tensor, apply to CPU tensors, in the GPU's
+    type."""
     original = torch.autocast.__init__
 
     def made(self: Any, device_type: str, dtype: torch.dtype | None = None, *rest: Any, **more: Any) -> None:

@@ -1,19 +1,19 @@
 """The backward pass, appended to a forward graph (`charz ingest --train`).
 
-Every operator that lies between a trained weight and an output gets a backward operator, in reverse order. It
-reads the gradients of its results and what its formula needs of the forward pass (which therefore
-stays in memory till then), and writes a gradient for each input that has one. A matrix product
-becomes two: the gradient of the left side (N and K change places) and of the right side (M and K do),
-and only the one that is needed where the other is frozen. A tensor read more than once has its gradients
-added. The optimizer's step is not part of it.
+Every operator between a trained weight and an output gets a backward operator, in reverse order. It
+reads the gradients of its results and the forward tensors that its formula needs (which therefore
+stay in memory until then), and writes a gradient for each input that has one. A matrix product
+becomes two: the gradient of the left side (N and K exchanged) and of the right side (M and K exchanged),
+or only the needed one where the other operand is frozen. The gradients of a tensor with several readers are
+added. The optimizer's step is not included.
 
-What a checkpoint covers is run again before its own backward, from what it was given: in order, up to the
-last result that this backward reads, as `torch.utils.checkpoint` stops early, or all of it where that is asked for.
+The operators of a checkpoint run again before its own backward, from its inputs: in order, up to the
+last result that this backward reads, as `torch.utils.checkpoint` stops early, or to the end where the model asks for that.
 
-An output over a vocabulary has a loss, the cross-entropy with the next token, in three kernels as PyTorch has it:
-logarithms of its softmax, a gradient by the chosen one that is zero elsewhere, and the softmax's own backward. They are
-of the type of the logits, as frameworks' own kernels take them; where a framework widens logits to fp32 before, as
-PyTorch's does without them, it moves three times as much. Any other output's gradient is given from outside.
+An output over a vocabulary has a loss, the cross-entropy with the next token, in PyTorch's three kernels:
+the logarithm of its softmax, a gradient that is zero except at the chosen token, and the softmax's backward. They have
+the type of the logits, as frameworks' fused loss kernels do; without those, PyTorch first widens logits to fp32
+and moves three times as much. Any other output's gradient is an input.
 
 FLOPs of everything else are the forward's times the factor below for each input that has a gradient.
 """
@@ -36,16 +36,16 @@ FACTORS = {"norm": 2.0, "batch_norm": 2.0, "softmax": 0.8, "rnn": 2.0}
 softmax's four operations to the forward's five. Others have factor 1."""
 
 LINEAR_OPERATORS = frozenset({"add", "add_", "sub", "sub_", "rsub", "neg", "neg_"})
-"""Arithmetic of ATen whose gradient is that of its result."""
+"""ATen arithmetic that passes its result's gradient on unchanged."""
 
 ACCUMULATING = frozenset({"addmm", "addmv", "baddbmm", "addbmm"})
-"""Products of ATen whose first operand is what they are added to."""
+"""ATen products whose first operand is the tensor to which the product is added."""
 
 FACTORS_OF_EACH_OTHER = frozenset({"mul", "mul_", "multiply", "multiply_"})
-"""Arithmetic of ATen of which the gradient of one operand needs the other alone (derivatives.yaml of PyTorch)."""
+"""ATen arithmetic in which the gradient of one operand needs only the other operand (derivatives.yaml of PyTorch)."""
 
 KEPT = "charz.kv_cache"
-"""Keys or values as they are kept: in training those that were just made."""
+"""Cached keys or values: in training, those of the current step."""
 
 
 FROM_RESULT = frozenset(
@@ -53,11 +53,11 @@ FROM_RESULT = frozenset(
     for name in ("relu", "sigmoid", "tanh", "exp", "exp2", "expm1", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax")
     for mark in ("", "_")
 )
-"""Functions of ATen whose gradient needs the result alone (derivatives.yaml of PyTorch)."""
+"""ATen functions whose gradient needs only the result (derivatives.yaml of PyTorch)."""
 
 
 def add_backward(graph: Graph, classes: Classes) -> None:
-    """Append the backward operators of a graph, in execution order. Raises CharzError where all weights are frozen."""
+    """Append the backward operators of a graph, in execution order. Raise CharzError where all weights are frozen."""
     weights = [t for t in graph.tensors if t.role == "weight"]
     if weights and not any(t.is_trained for t in weights):
         raise CharzError(
@@ -79,7 +79,7 @@ def add_backward(graph: Graph, classes: Classes) -> None:
 
 
 class _Builder:
-    """Gradients found so far."""
+    """Builder that appends backward operators and keeps the gradients found so far."""
 
     def __init__(self, graph: Graph, classes: Classes) -> None:
         self.graph = graph
@@ -88,15 +88,15 @@ class _Builder:
         self.vocabularies = _vocabularies(graph)
         self.gradients: dict[int, int] = {}
         self.regions: defaultdict[int, list[GraphOperator]] = defaultdict(list)
-        """Operators of each checkpoint, by its first, that the backward pass has not run again yet."""
+        """Operators of each checkpoint that the backward pass has not yet run again, by the checkpoint's first operator."""
         for operator in graph.operators:
             if operator.checkpoint is not None:
                 self.regions[operator.checkpoint].append(operator)
         self.again: dict[int, int] = {}
-        """Results that were made again, by those of the forward pass."""
+        """Recomputed results, by those of the forward pass."""
 
     def seed(self, tensor: GraphTensor) -> None:
-        """The gradient of the loss by an output: worked out where the output is over a vocabulary, else given from outside and
+        """Append the loss gradient of an output: computed where the output is over a vocabulary, else an input that is
         written once."""
         moved = [Step("main", "move", {"threads": tensor.elements})]
         if dims(tensor.shape)[-1] not in self.vocabularies:
@@ -116,7 +116,7 @@ class _Builder:
         return made
 
     def reverse(self, operator: GraphOperator) -> None:
-        """The backward operator of one forward operator."""
+        """Append the backward operator of one forward operator."""
         arriving = [self.gradients[t] for t in operator.writes if t in self.gradients]
         targets = [t for t in dict.fromkeys(operator.reads) if self.needs[t] and self._moves(operator, t)]
         if operator.stops_gradient or not arriving or not targets:
@@ -150,8 +150,8 @@ class _Builder:
         return access is None or any(access.values())
 
     def _saved(self, operator: GraphOperator, targets: Sequence[int]) -> list[int]:
-        """What the gradients of `targets` need of the forward pass. PyTorch keeps an operand only for a gradient that is asked
-        for where each has a formula of its own (`should_compute_output` in the code that its derivatives.yaml generates)."""
+        """Return the forward tensors that the gradients of `targets` need. If each gradient has a formula of its own, PyTorch
+        keeps an operand only for a requested one (`should_compute_output` in the code that its derivatives.yaml generates)."""
         name = _name(operator)
         if operator.operator_class in self.classes.saving_nothing or name in LINEAR_OPERATORS:
             return []
@@ -165,7 +165,7 @@ class _Builder:
         return kept
 
     def _run_again(self, region: Sequence[GraphOperator]) -> None:
-        """Append the operators of a checkpoint once more, as far as the backward of any of them reads what they make."""
+        """Append the operators of a checkpoint once more, up to the last result that the backward of any of them reads."""
         read = {
             t
             for o in region
@@ -214,7 +214,7 @@ class _Builder:
         graph.operators.append(again)
 
     def _reverse_view(self, operator: GraphOperator, gradient: int, target: int) -> int:
-        """Of a view of everything a view; of a part a copy into zeros; of an expansion a sum."""
+        """Append the backward of a view: a full view's is a view, a slice's a copy into zeros, an expand's a sum."""
         tensors = self.graph.tensors
         whole = tensors[target]
         if tensors[gradient].elements == whole.elements or operator.aten_operator.startswith(KEPT):
@@ -258,7 +258,7 @@ class _Builder:
         steps: list[Step],
         bounded: bool = False,
     ) -> list[int]:
-        """Append an operator that writes one gradient for each of some tensors; the gradients' ids."""
+        """Append an operator that writes one gradient for each of some tensors, and return the gradients' ids."""
         graph = self.graph
         operator_id = len(graph.operators)
         made = []
@@ -302,7 +302,7 @@ class _Builder:
 
 
 def _differentiable(graph: Graph) -> list[bool]:
-    """Of each tensor whether it has a gradient: floating, and made from a weight that is trained."""
+    """Mark each tensor that has a gradient: floating, and computed from a trained weight."""
     is_float = [t.precision.startswith(("fp", "bf", "complex")) for t in graph.tensors]
     needs = [t.is_trained for t in graph.tensors]
     for operator in graph.operators:
@@ -313,27 +313,27 @@ def _differentiable(graph: Graph) -> list[bool]:
 
 
 def _vocabularies(graph: Graph) -> set[int | None]:
-    """Rows of the tables in which what the model is given is looked up."""
+    """Return the numbers of rows of the embedding tables."""
     tables = (o.reads[0] for o in graph.operators if o.operator_class == "embedding" and o.reads)
     return {dims(graph.tensors[t].shape)[0] for t in tables if graph.tensors[t].role == "weight"} - {None}
 
 
 def _name(operator: GraphOperator) -> str:
-    """Name of ATen without its overload."""
+    """Return the ATen name without its overload."""
     return operator.aten_operator.split(".")[1]
 
 
 def _operands(operator: GraphOperator, taking_bias: Container[str]) -> list[int]:
-    """What an operator multiplies, or all that it reads where it multiplies nothing."""
+    """Return the factors of a product, or all operands of any other operator."""
     if _name(operator) in ACCUMULATING:
         return operator.reads[1:3]
     return operator.reads[:2] if operator.operator_class in taking_bias else operator.reads
 
 
 def _sides(operator: GraphOperator, step: Step, operands: Sequence[int], targets: Sequence[int]) -> list[str]:
-    """Sides of a product whose gradients are asked for. Of an attention the left side of the second product is made of both
-    operands of the first, and its right side is what is read third; a recurrent layer makes both sides of its last product, and
-    of a factorization one product counts."""
+    """Return the sides of a product whose gradients are requested. In attention, the left side of the second product comes from
+    both operands of the first, and its right side is the third operand. Both operands of a recurrent layer reach both sides of
+    its products. A factorization has one product."""
     if operator.operator_class == "attention":
         left, right = (operands[:1], operands[1:2]) if step.step.startswith("qk") else (operands[:2], operands[2:3])
     elif operator.operator_class == "rnn":
@@ -346,7 +346,7 @@ def _sides(operator: GraphOperator, step: Step, operands: Sequence[int], targets
 
 
 def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[str]) -> list[Step]:
-    """Steps of the backward operator that writes the gradients of `targets`."""
+    """Return the steps of the backward operator that writes the gradients of `targets`."""
     operands = _operands(operator, taking_bias)
     products = min(2, sum(t in targets for t in operands))
     factor = FACTORS.get(operator.operator_class, 1.0)
@@ -371,8 +371,8 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
 
 
 def _recurrent(step: Step, needs_first: bool) -> list[Step]:
-    """Both gradients of a product within a recurrence; where what its first group read has none, one group less on the
-    left, which is the whole product where nothing recurs."""
+    """Return both gradients of a product within a recurrence. If the input of its first group has no gradient, the left side has
+    one group less, which is the whole product where nothing recurs."""
     both = [_gemm(f"{step.step}_left", step, "m", "k", "n"), _gemm(f"{step.step}_right", step, "k", "n", "m")]
     if needs_first:
         return both
@@ -388,7 +388,7 @@ def _recurrent(step: Step, needs_first: bool) -> list[Step]:
 
 
 def _gemm(name: str, forward: Step, m: str, n: str, k: str) -> Step:
-    """The forward product with its dimensions exchanged; as many multiplications."""
+    """Return the forward product with its dimensions exchanged and as many multiplications."""
     q = forward.quantities
     threads = polynomial(product(q["groups"], q[m], q[n]))
     return Step(name, "gemm", {**q, "m": q[m], "n": q[n], "k": q[k], "threads": threads})

@@ -1,10 +1,10 @@
 """Sizes that depend on data, replaced by upper bounds while a model is traced.
 
-How many boxes pass a threshold is known only at run time. A bound always is: a mask selects at most
-all its elements, suppression keeps at most all boxes, and what the module itself slices off
-afterwards (1000 proposals, 100 detections) then bounds everything behind it. The operators defined
-here stand in the graph where the model had the unbounded ones, so the lowering can mark them and all
-that depends on them `is_size_bound`; nothing is bounded silently.
+The number of boxes that pass a threshold is known only at run time, but it has an upper bound: a mask selects at most
+all its elements, suppression keeps at most all boxes, and the module's own slices
+(1000 proposals, 100 detections) then bound everything after them. The operators defined
+here replace the model's unbounded ones in the graph, so that the lowering can mark them and all
+that depends on them `is_size_bound`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ for _name, _function in (
 
 
 class BoundedSizes(TorchFunctionMode):
-    """Inside this mode, selecting by a mask yields as many elements as the mask has.
+    """A mode in which a mask selects as many elements as it has.
 
-    `share` divides that where a model partitions its elements among several masks (the levels of a
+    `share` divides that number where a model partitions its elements among several masks (the levels of a
     feature pyramid): the sum over the masks stays exact.
     """
 
@@ -74,13 +74,13 @@ class BoundedSizes(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def indices(self, mask: torch.Tensor) -> torch.Tensor:
-        """Positions of a one-dimensional mask's true elements, as many as there can be."""
+        """Return the positions of a one-dimensional mask's true elements, as many as there can be."""
         bound = -(-mask.shape[0] // self.share)
         return torch.ops.charz.bounded_nonzero(mask.reshape(-1), bound)  # type: ignore[no-any-return]
 
     @contextlib.contextmanager
     def shared(self, masks: int) -> Iterator[None]:
-        """Elements inside are divided among so many masks."""
+        """Divide the elements among so many masks within the context."""
         self.share = masks
         try:
             yield

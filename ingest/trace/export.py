@@ -1,4 +1,4 @@
-"""Tracing: `torch.export.export` on the `meta` device, every size symbolic that can be."""
+"""Tracing: `torch.export.export` on the `meta` device, with every possible size symbolic."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ BATCH: Powers = (1, 0, 0)
 SEQUENCE: Powers = (0, 1, 0)
 
 CONTEXT_INPUT = "charz_context"
-"""Input that exists only to carry the context length."""
+"""Input that only carries the context length."""
 
 STATE_INPUT = "charz_state_"
-"""Begins the names of inputs that stay between runs and are written in each."""
+"""Prefix of the names of inputs that stay between runs and that each run writes."""
 
 Axes = dict[str, dict[int, Powers]]
-"""By input name: dimension → powers of the size it stands for."""
+"""Powers of each symbolic size, by input name and dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class State:
     """An input that stays between runs."""
 
     name: str
-    """Where it lies, beginning with the path of its layer."""
+    """Location of the state, beginning with the path of its layer."""
     is_pinned: bool
-    """Whether the model keeps it in this element type whatever type its weights have."""
+    """True if the model keeps the state in this element type whatever type its weights have."""
 
 
 @dataclass(slots=True)
 class Request:
-    """A module with example inputs and the axes of them that may vary."""
+    """A module with example inputs and their symbolic axes."""
 
     name: str
     source: str
@@ -76,28 +76,28 @@ class Request:
     bounds: dict[str, int] = field(default_factory=dict)
     """Upper bounds of sizes that depend on data, in the order they arise; see `sources.detection`."""
     is_rebuilt: bool = False
-    """Whether the module only stands for one that was: what its own code holds is not what that one's held."""
+    """True if charz rebuilt the module, so that its Python code keeps tensors for other times than the original's."""
     program: ExportedProgram | None = None
-    """Set when the model arrives exported."""
+    """Program of a model that arrives exported."""
     reason: str | None = None
-    """Why a size is fixed, where the source itself knows."""
+    """Reason of a fixed size, where the source itself knows it."""
     stored_policy: str | None = None
-    """Precision policy in which the checkpoint is stored, where its configuration says so."""
+    """Precision policy of the stored checkpoint, from its configuration."""
     is_step: bool = False
-    """Whether it is one token, with the states that a prompt left among its inputs."""
+    """True for a step of one token, with the states that a prompt left among its inputs."""
     states: dict[str, State] = field(default_factory=dict)
     """Inputs that stay between runs, by name."""
     left_out: list[str] = field(default_factory=list)
-    """Tensors that the model's forward would take and that the example has not."""
+    """Optional tensor arguments of forward that the example lacks."""
     chosen: list[str] = field(default_factory=list)
-    """Sizes of the example that neither the user nor the model says."""
+    """Sizes of the example that neither the user nor the model sets."""
     forgets: bool = False
-    """Set while tracing: a step would go on from a state that is not among the inputs."""
+    """Set while tracing: True if a step would need a state that is not among the inputs."""
 
 
 @dataclass(slots=True)
 class Traced:
-    """An exported program with what its symbols mean."""
+    """An exported program with the meaning of its symbols."""
 
     program: ExportedProgram
     symbols: Symbols
@@ -106,13 +106,13 @@ class Traced:
     is_sequence_symbolic: bool
     reason: str | None
     references: References | None = None
-    """What Python held while tracing; None for a program that arrived exported."""
+    """Lifetimes of tensors in Python while tracing; None for a program that arrived exported."""
     states: dict[str, State] = field(default_factory=dict)
     """Inputs that stay between runs, by name."""
 
 
 def _given(request: Request) -> str:
-    """The example inputs by argument, e.g. `x [2, 3, 224, 224]`; empty where they are not the model's arguments."""
+    """Describe the example inputs by argument, e.g. `x [2, 3, 224, 224]`; empty where they do not bind to forward."""
     try:
         bound = inspect.signature(request.module.forward).bind_partial(*request.arguments, **request.keywords).arguments
     except TypeError:
@@ -121,9 +121,9 @@ def _given(request: Request) -> str:
 
 
 def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
-    """Export with every axis symbolic that the model allows, the reason recorded where it does not.
+    """Export with every axis symbolic that the model allows, and record the reason where it does not.
 
-    `excluded` gives one reason for each step already taken down the ladder of `_attempts`.
+    `excluded` gives one reason for each earlier step of `_attempts` to skip.
     """
     if request.program is not None:
         return _traced(request, request.program, request.axes, request.reason)
@@ -134,7 +134,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
         try:
             references = References()
             program = _export(request, axes, references)
-        except Exception as error:  # whatever the model's own code raises under symbolic sizes
+        except Exception as error:  # the model's own code may raise anything under symbolic sizes
             if not attempts:
                 if is_interrupt(error):
                     raise
@@ -143,7 +143,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
                     raise refusal(error, request.module, request.source, _given(request)) from error
                 _set_batch(request, batch)
                 attempts = [_without(request.axes, (BATCH,)), {}]
-                reason = f"the code takes a batch of {batch} alone" + (f"; {request.reason}" if request.reason else "")
+                reason = f"the code takes only a batch of {batch}" + (f"; {request.reason}" if request.reason else "")
             reason = reason or why_fixed(error, request.module)
             fixed = {axes.get(name, {}).get(dimension) for name, dimension in fixed_sizes(error)}
             if fixed == {BATCH} and len(attempts) > 1:
@@ -154,7 +154,7 @@ def trace(request: Request, excluded: Sequence[str] = ()) -> Traced:
 
 
 def _attempts(axes: Axes) -> list[Axes]:
-    """All axes, then without the sequence, then without any."""
+    """List the attempts: all axes, then without the sequence, then without any."""
     attempts = [axes]
     for without in ((SEQUENCE, CONTEXT), (SEQUENCE, CONTEXT, BATCH)):
         fewer = _without(axes, without)
@@ -164,13 +164,13 @@ def _attempts(axes: Axes) -> list[Axes]:
 
 
 def _without(axes: Axes, powers: Sequence[Powers]) -> Axes:
-    """The axes that stand for none of these sizes."""
+    """Return the axes except those of the given sizes."""
     fewer = {n: {d: p for d, p in dims.items() if p not in powers} for n, dims in axes.items()}
     return {n: dims for n, dims in fewer.items() if dims}
 
 
 def _other_batch(error: BaseException, request: Request) -> int | None:
-    """The size that the code has where the example's batch does not fit it, None where that is not what was said."""
+    """Return the batch that the code requires in place of the example's, or None if the error does not name one."""
     free = {name for name, dims in request.axes.items() if BATCH in dims.values()}
     if not free or not free <= request.keywords.keys():
         return None
@@ -184,11 +184,11 @@ _MISFITS = (
     r"broadcast a dimension of length (\d+)",
     r"[Ee]xpected hidden\S* size \(\d+, (\d+), \d+\)",
 )
-"""What torch says of two sizes that do not go together."""
+"""Patterns of torch's errors about two sizes that do not match."""
 
 
 def _set_batch(request: Request, batch: int) -> None:
-    """Give the request example inputs of this batch, which is no longer free."""
+    """Give the request example inputs of this batch, and make the batch fixed."""
     for name, dims in request.axes.items():
         value = request.keywords[name]
         shape = [batch if dims.get(d) == BATCH else size for d, size in enumerate(value.shape)]
@@ -212,20 +212,18 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
             _quiet(),
             _kept_modules(),
             _unchecked_values(),
-            torch._dynamo.config.patch(disable=True),  # what is compiled, or a branch, is traced as it was written
+            torch._dynamo.config.patch(disable=True),  # compiled code and branches are traced as written
             references,
             whole_layers(),
             autocast.on_processor(),
             as_products(),
             unrolled(),
         ):
-            warnings.simplefilter("ignore")  # attributes a model caches in forward, deprecations in its code
+            warnings.simplefilter("ignore")  # attributes that a model caches in forward, deprecations in its code
             try:
                 return _call_export(request, dynamic)
             except Exception as error:
-                is_of_device = re.search(
-                    "[Mm]eta|CPU", str(error)
-                )  # as of a forward that makes constants on the processor
+                is_of_device = re.search("[Mm]eta|CPU", str(error))  # e.g. a forward that makes constants on the CPU
                 if not is_of_device and (dynamic is not None or is_interrupt(error)):
                     raise
                 try:
@@ -240,7 +238,7 @@ def _export(request: Request, axes: Axes, references: References) -> ExportedPro
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Within it nothing is logged or printed: what the tracer says of a size that it gives up is in its error."""
+    """Hide logs and prints: the tracer's error itself states why it gives up a size."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -252,8 +250,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _kept_modules() -> Iterator[None]:
-    """Within it, a module that a forward brings to the type it has already stays as it is: while traced its parameters
-    cannot be exchanged."""
+    """Make `Module.to` keep a module that already has the requested type, because its parameters cannot be exchanged during a trace."""
     original = torch.nn.Module.to
 
     def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
@@ -267,7 +264,7 @@ def _kept_modules() -> Iterator[None]:
 
 
 def _unchecked_values() -> contextlib.AbstractContextManager[Any]:
-    """Within it, distributions do not look whether their parameters make sense: there are none."""
+    """Switch off the parameter checks of distributions, because traced parameters have no values."""
     return mock.patch.object(torch.distributions.Distribution, "_validate_args", False)
 
 
@@ -283,8 +280,7 @@ def _export_on_processor(request: Request, dynamic: Any) -> ExportedProgram:
 
 
 def _with_context(request: Request, axes: Axes) -> Request:
-    """The request, with a context as long as the sequence where that is no size of its own: nothing but the prompt is
-    attended to."""
+    """Give a request whose context is fixed a context as long as the sequence, so that only the prompt is attended to."""
     if CONTEXT_INPUT not in request.keywords or axes.get(CONTEXT_INPUT):
         return request
     context = request.keywords[CONTEXT_INPUT].new_empty(request.default_sequence)
@@ -292,7 +288,7 @@ def _with_context(request: Request, axes: Axes) -> Request:
 
 
 def _anew(request: Request) -> Request:
-    """The request with inputs that no attempt has marked: a size once asked to be free stays so in its tensor."""
+    """Give the request fresh inputs, because a tensor keeps the symbolic mark of an earlier attempt."""
     arguments, keywords = tree_map_only(
         torch.Tensor, lambda value: value.detach(), (request.arguments, request.keywords)
     )
@@ -304,7 +300,7 @@ def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
         program = torch.export.export(
             request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
         )
-    if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one sample stands for many
+    if any(_is_batched(n.meta.get("val")) for n in program.graph.nodes):  # vmap: one traced sample represents many
         return program.run_decompositions({})
     if autocast.is_within(program):
         return _with_casts(request, dynamic, program)
@@ -312,7 +308,7 @@ def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
 
 
 def _with_casts(request: Request, dynamic: Any, program: ExportedProgram) -> ExportedProgram:
-    """The program with the casts of its autocast regions as operators, which meta tensors do not show."""
+    """Return the program with the casts of its autocast regions as operators, which meta tensors do not show."""
     if any(value.device.type == "meta" for value in program.state_dict.values()):
         return _export_on_processor(request, dynamic)
     return autocast.with_casts(program)
@@ -323,7 +319,7 @@ def _is_batched(value: Any) -> bool:
 
 
 def _inputs(request: Request) -> dict[str, Any]:
-    """Example inputs by the name of the parameter they bind to."""
+    """Return the example inputs by the parameter to which they bind."""
     signature = inspect.signature(request.module.forward)
     return dict(signature.bind(*request.arguments, **request.keywords).arguments)
 

@@ -1,4 +1,4 @@
-"""What every walk along an exported graph asks of its nodes."""
+"""Queries on the nodes of an exported graph."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .refusal import source_of
 
 
 def first_line(error: BaseException) -> str:
-    """First telling line of an error, at most 200 characters."""
+    """Return the first line of an error, at most 200 characters."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
 
 
 def attribute(module: GraphModule, node: Node) -> Any:
-    """What a `get_attr` node stands for."""
+    """Return the object to which a `get_attr` node refers."""
     found: Any = module
     for name in str(node.target).split("."):
         found = getattr(found, name)
@@ -30,22 +30,22 @@ def attribute(module: GraphModule, node: Node) -> Any:
 
 
 def has_tensor(value: Any) -> bool:
-    """True for a tensor or a sequence with one."""
+    """Return True for a tensor or a sequence with one."""
     if isinstance(value, torch.Tensor):
         return True
     return isinstance(value, (list, tuple)) and any(isinstance(item, torch.Tensor) for item in value)
 
 
 def is_conditional(node: Node) -> bool:
-    """True for `torch.cond`."""
+    """Return True for `torch.cond`."""
     return node.target is torch.ops.higher_order.cond
 
 
 def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, list[Any]]:
-    """The block a higher-order call runs (under `no_grad`, autocast, a checkpoint, a nested region), and its operands;
-    of the two of `torch.cond` the one with more work.
+    """Return the block of a higher-order call (under `no_grad`, autocast, a checkpoint, a nested region), and its operands;
+    for `torch.cond` the branch with more work.
 
-    Raises CharzError for `while_loop`, which runs until a value says so; `trace.loops` takes the others apart.
+    Raise CharzError for `while_loop`, whose number of runs a value decides; `trace.loops` unrolls the other loops.
     """
     if is_conditional(node):
         _, yes, no, operands = arguments
@@ -55,8 +55,8 @@ def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, lis
         raise CharzError(
             "a loop that is one operator cannot be followed",
             ":".join(str(part) for part in source_of(node) or ("?",)),
-            f"`{node.target}` hides how often it runs",
-            "write it as a loop of Python of fixed length, or ingest the part before it",
+            f"`{node.target}` hides its number of iterations",
+            "write it as a Python loop of fixed length, or ingest the part before it",
         )
     operands = list(arguments[position + 1 :])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -65,7 +65,7 @@ def traced_block(node: Node, arguments: Sequence[Any]) -> tuple[GraphModule, lis
 
 
 def _work(block: GraphModule) -> int:
-    """Multiply-accumulates and results of a block at the example's sizes."""
+    """Return the multiply-accumulates plus result elements of a block at the example's sizes."""
     results = 0
     examples = []
     for node in block.graph.nodes:

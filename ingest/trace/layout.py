@@ -1,12 +1,12 @@
-"""How the tensors of a graph lie in memory under each memory format it can be asked to run in.
+"""Memory layouts of a graph's tensors in each memory format in which it can run.
 
-A memory format is a wish for images and convolution weights. What comes of it is decided operator by
-operator: a permuted view makes the convolutions behind it run channels-last whatever was asked for, and a
-normalization over a transposed stream reads it across its grain. The exported graph is therefore run once
-more on meta tensors in each format, and the strides are read off. Two operators are given the strides that
+A memory format is a request for images and convolution weights. Each operator decides what becomes of it: after a
+permuted view, convolutions run channels-last in either format, and a
+normalization over a transposed stream reads it with strides. So the exported graph runs once
+more on meta tensors in each format, and the strides are read off. Two operators get the strides that
 their CPU and GPU kernels produce and their meta kernels do not: a convolution is channels-last when its
 input or its weight is (`cudnn_conv_suggest_memory_format` in PyTorch's ConvUtils.h) and first copies either
-where it is not whole in that order (`input.contiguous(backend_memory_format)` in Convolution.cpp; a slice of
+if it is not contiguous in that order (`input.contiguous(backend_memory_format)` in Convolution.cpp; a slice of
 channels never is), and fused attention
 writes in the order of its query (`_scaled_dot_product_flash_attention`) or, with a mask, with the heads of a
 position next to each other (`_scaled_dot_product_efficient_attention`).
@@ -32,7 +32,7 @@ from .fx import attribute, first_line, has_tensor, traced_block
 from .recurrent import SHAPES
 
 STRIDED = "strided"
-"""Layout of an operator whose operands and result run through memory in different orders."""
+"""Layout of an operator whose operands and result have different orders in memory."""
 
 ALIASES_IN_INFERENCE = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
 """Operators that return their input unless training; tracing gives the result a storage of its own."""
@@ -44,32 +44,32 @@ KEEPERS = {
     "batch_norm", "relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "elu", "leaky_relu", "mish", "hardswish",
     "hardsigmoid", "hardtanh",
 }  # fmt: skip
-"""Operators whose result lies as their first operand does; said here because their meta kernels are slow to say it."""
+"""Operators whose result has the layout of their first operand; listed because their meta kernels are slow."""
 
 COPIERS = CONVOLUTIONS | {"matmul", "bmm", "baddbmm", "linear", "einsum"}
 """Operators that copy an operand whose strides their library kernel cannot take."""
 
 COPYING_VIEWS = {"reshape", "contiguous", "flatten"}
-"""Operators that are a view or a copy as the strides of their operand allow."""
+"""Operators that are a view or a copy, depending on the strides of their operand."""
 
 VIEW = "view"
-"""Layout of an operator that turns out to move nothing."""
+"""Layout of an operator that moves nothing."""
 
 
 @dataclass(slots=True)
 class Layouts:
-    """What one run of the graph shows of its operators."""
+    """Layouts and copies that one run of the graph shows."""
 
     layout: dict[Node, str] = field(default_factory=dict)
     """`nchw`, `nhwc`, `strided` or `view`."""
     copied: dict[Node, list[Node]] = field(default_factory=dict)
     """Operands that an operator copies before it computes."""
     problem: str | None = None
-    """Where and why the graph could not be followed, which leaves every operator to the format asked for."""
+    """Place and reason of a failed run; every operator then has the requested format."""
 
 
 class UnknownSizeError(Exception):
-    """A size that depends on data, so that strides cannot be followed."""
+    """A size that depends on data, so that its strides are unknown."""
 
 
 class UnknownLayoutError(Exception):
@@ -77,7 +77,7 @@ class UnknownLayoutError(Exception):
 
 
 def layouts(program: ExportedProgram) -> dict[str, Layouts]:
-    """Layout of every operator under each memory format, or the problem that leaves all unknown."""
+    """Return the layout of every operator in each memory format, or the problem that leaves all unknown."""
     if not _has_images(program):
         run = _follow(program, "nchw")
         return dict.fromkeys(MEMORY_FORMATS, run)
@@ -85,7 +85,7 @@ def layouts(program: ExportedProgram) -> dict[str, Layouts]:
 
 
 def _has_images(program: ExportedProgram) -> bool:
-    """True when an input or weight has the four dimensions that a memory format orders."""
+    """Return True if an input or weight has the four dimensions that a memory format orders."""
     values = (n.meta.get("val") for n in program.graph_module.graph.nodes if n.op == "placeholder")
     return any(isinstance(v, torch.Tensor) and v.dim() == 4 for v in values)
 
@@ -98,7 +98,7 @@ def _follow(program: ExportedProgram, memory_format: str) -> Layouts:
     except UnknownSizeError as error:
         return Layouts(problem=f"a size depends on data: {error}")
     except UnknownLayoutError as error:
-        # A symbolic graph may say something else of the example's sizes than of others.
+        # At the example's sizes, a symbolic graph may contradict itself.
         return Layouts(problem=str(error))
     return run.layouts
 
@@ -111,7 +111,7 @@ class _Run:
         self.layouts = Layouts()
 
     def block(self, module: GraphModule, operands: list[Any] | None) -> Any:
-        """Run a graph; `operands` are given to the blocks of higher-order calls, None stands for the example's inputs."""
+        """Run a graph; `operands` are those of a higher-order call's block, None selects the example's inputs."""
         values: dict[Node, Any] = {}
         given = iter(operands) if operands is not None else None
         for node in module.graph.nodes:
@@ -127,14 +127,14 @@ class _Run:
         return None
 
     def _example(self, value: Any) -> Any:
-        """An input or weight of the example's size, in the format asked for."""
+        """Return an input or weight of the example's size, in the requested format."""
         if not isinstance(value, torch.Tensor):
             return _known(value)
         made = torch.empty_strided(
             [_known(s) for s in value.shape], [_known(s) for s in value.stride()], dtype=value.dtype, device="meta"
         )
         if self.memory_format == "nhwc" and made.dim() == 4:
-            # `contiguous` would leave the strides of kernels of one tap or one channel, by which convolutions choose.
+            # `contiguous` keeps the strides of 1x1 kernels and single channels, by which convolutions choose.
             return made.to(memory_format=torch.channels_last)
         return made
 
@@ -155,7 +155,7 @@ class _Run:
         try:
             with copies if _name(target) in COPIERS else nullcontext():
                 result = _execute(target, arguments, keywords)
-        except RuntimeError as error:  # NotImplementedError, where there is no meta kernel, is one too
+        except RuntimeError as error:  # also NotImplementedError, for a missing meta kernel
             raise UnknownLayoutError(f"{target} does not run on meta tensors: {first_line(error)}") from error
         if _name(target) in COPIERS:
             self.layouts.copied[node] = [n for n in node.all_input_nodes if copies.took(value_of(n))]
@@ -174,7 +174,7 @@ class _Run:
 
 
 class _Copies(TorchDispatchMode):
-    """Notes what is copied within an operator."""
+    """A mode that notes the storages copied within an operator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _Copies(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def took(self, value: Any) -> bool:
-        """True when the tensor was copied."""
+        """Return True if the tensor was copied."""
         return isinstance(value, torch.Tensor) and _storage(value) in self.storages
 
 
@@ -195,7 +195,7 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 def layout(operands: list[torch.Tensor], result: torch.Tensor) -> str:
-    """Layout of an operator: `strided` where an operand as large as the result runs in another order, else
+    """Return the layout of an operator: `strided` where an operand as large as the result has another order, else
     `nhwc` where images of several channels have those next to each other, else `nchw`.
 
     >>> a = torch.empty(2, 8, 4, 4, device="meta")
@@ -209,7 +209,7 @@ def layout(operands: list[torch.Tensor], result: torch.Tensor) -> str:
 
 
 def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """The operator's result on meta tensors, with the strides its kernels give it."""
+    """Return the operator's result on meta tensors, with the strides of its kernels."""
     name = _name(target)
     if name == "scaled_dot_product_attention":
         return _attention(*arguments[:4], **{k: v for k, v in keywords.items() if k in ("attn_mask", "enable_gqa")})
@@ -231,7 +231,7 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
 
 
 def _convolution(target: Any, arguments: Any, keywords: dict[str, Any]) -> torch.Tensor:
-    """A convolution's result, in the order that its input or weight asks for and both are brought into."""
+    """Return a convolution's result, in the order of its input or weight, into which both are converted."""
     is_last = any(suggest_memory_format(t) == torch.channels_last for t in arguments[:2] if t.dim() == 4)
     wanted = torch.channels_last if is_last else torch.contiguous_format
     operands = [t.contiguous(memory_format=wanted) for t in arguments[:2]]
@@ -250,9 +250,9 @@ def _attention(
     attn_mask: torch.Tensor | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """(..., heads, L, E): in the query's order without a mask, else with the heads of a position next to each other.
+    """Return (..., heads, L, E) in the query's order without a mask, else with the heads of a position next to each other.
 
-    Heads that share keys (`enable_gqa`) are the query's; else leading dimensions broadcast.
+    The heads are the query's if they share keys (`enable_gqa`); else leading dimensions broadcast.
     """
     heads = query.shape[:-2] if enable_gqa else torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
     size = [*heads, query.shape[-2], value.shape[-1]]
@@ -264,18 +264,18 @@ def _attention(
 
 
 def _is_channels_last(tensor: torch.Tensor) -> bool:
-    """True for images whose channels lie next to each other; of a single pixel or channel nobody can tell."""
+    """Return True for images whose channels are adjacent; False for a single pixel or channel, where both orders are the same."""
     return tensor.dim() == 4 and tensor.stride(1) == 1 and not tensor.is_contiguous()
 
 
 def _order(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Dimensions longer than one that are not expanded, from the outermost in memory to the innermost."""
+    """Return the dimensions longer than one that are not expanded, from the outermost in memory to the innermost."""
     dims = [(s, -d) for d, (n, s) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)) if n > 1 and s > 0]
     return tuple(-d for _, d in sorted(dims, reverse=True))
 
 
 def _known(value: Any) -> Any:
-    """A size of the example."""
+    """Replace symbolic sizes by those of the example."""
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         if not value.node.has_hint():
             raise UnknownSizeError(str(value))
@@ -286,7 +286,7 @@ def _known(value: Any) -> Any:
 
 
 def _flat(values: Any) -> list[Any]:
-    """Values with lists and tuples opened."""
+    """Flatten nested lists and tuples."""
     if not isinstance(values, (list, tuple)):
         return [values]
     return [item for value in values for item in _flat(value)]

@@ -1,9 +1,9 @@
-"""Loops over the slices of tensors, traced step by step: how often they run, the size of what they go over says.
+"""Loops over the slices of tensors, traced step by step, because the tensors' size fixes their number of iterations.
 
-`scan`, `map` and `associative_scan` of PyTorch are operators with a block inside. Within `unrolled` they run the block once a
+`scan`, `map` and `associative_scan` of PyTorch are operators that contain a block. Within `unrolled` they run the block once a
 slice, as their eager forms do
-(https://github.com/pytorch/pytorch/blob/main/torch/_higher_order_ops/scan.py, map.py and associative_scan.py), so that each
-step is in the graph. `while_loop` stays one operator: values decide how often it runs.
+(https://github.com/pytorch/pytorch/blob/main/torch/_higher_order_ops/scan.py, map.py and associative_scan.py), so that the
+graph contains each step. `while_loop` stays one operator, because values decide its number of iterations.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SCAN, _MAP, _TREE = (
 Block = Callable[..., Any]
 
 MOST_STEPS = 10_000
-"""Steps up to which a loop is traced step by step, about a tenth of a second each."""
+"""Limit on the steps of a traced loop, at about 0.1 s each."""
 
 
 def check_count(count: int) -> None:
-    """Raise CharzError for a loop of more steps than are traced."""
+    """Raise CharzError for a loop with more than `MOST_STEPS` steps."""
     if count > MOST_STEPS:
         raise CharzError(
             "a loop of too many steps to trace each of them", "the model", f"up to {MOST_STEPS:,} are traced",
@@ -44,7 +44,7 @@ def check_count(count: int) -> None:
 def _scan(
     _: object, block: Block, init: Sequence[Tensor], xs: Sequence[Tensor], additional_inputs: Sequence[Any]
 ) -> Any:
-    """The last carried values and the results of every step; as two trees where the block gives them so."""
+    """Return the last carried values and the results of every step, as two trees where the block returns two."""
     carried: list[Any] = list(init)
     results = []
     for values in _slices(xs):
@@ -56,17 +56,17 @@ def _scan(
 
 
 def _map(_: object, block: Block, xs: Sequence[Tensor], arguments: Sequence[Any]) -> Any:
-    """The results of every step."""
+    """Return the results of every step."""
     return _stacked([block(*values, *arguments) for values in _slices(xs)])
 
 
 def _associative_scan(_: object, block: Block, xs: Sequence[Tensor], additional_inputs: Sequence[Any]) -> Any:
-    """Neighbours combined, then neighbours of those: as many calls as twice the logarithm of the size."""
+    """Combine neighbours, then neighbours of those, in twice the logarithm of the size calls."""
     return _TREE.generic_associative_scan(block, list(xs), additional_inputs=tuple(additional_inputs))
 
 
 def _slices(xs: Sequence[Tensor]) -> Iterator[list[Tensor]]:
-    """Each slice of tensors along their first dimension, whose size the trace then takes for a number."""
+    """Yield each slice of tensors along their first dimension, which makes the trace take its size for a number."""
     count = int(xs[0].shape[0])
     check_count(count)
     for i in range(count):
@@ -74,17 +74,17 @@ def _slices(xs: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def _stacked(results: Sequence[Any]) -> Any:
-    """Trees of equal form as one of their tensors stacked."""
+    """Combine trees of equal form into one with stacked tensors."""
     return tree_map(lambda *parts: torch.stack(parts) if isinstance(parts[0], Tensor) else parts[0], *results)
 
 
 _RUN = {_SCAN.ScanOp: _scan, _MAP.MapImpl: _map, _TREE.AssociativeScanOp: _associative_scan}
-"""What stands for the call of each operator."""
+"""Replacements for the calls of these operators."""
 
 
 @contextlib.contextmanager
 def unrolled() -> Iterator[None]:
-    """Within it, a loop over slices is traced as its steps."""
+    """Trace a loop over slices as its steps."""
     with contextlib.ExitStack() as stack:
         for operator, run in _RUN.items():
             stack.enter_context(mock.patch.object(operator, "__call__", run))
@@ -92,7 +92,7 @@ def unrolled() -> Iterator[None]:
 
 
 def with_steps(program: ExportedProgram) -> ExportedProgram:
-    """A saved program with the steps of its loops over slices in their place."""
+    """Return a saved program with its loops over slices unrolled."""
     graphs = [module.graph for module in program.graph_module.modules() if isinstance(module, GraphModule)]
     if not any(isinstance(node.target, tuple(_RUN)) for graph in graphs for node in graph.nodes):
         return program

@@ -1,6 +1,6 @@
-"""From an exported program to a `Graph`: modules, operators, tensors, accesses, stages.
+"""Lowers an exported program to a `Graph`: modules, operators, tensors, accesses, stages.
 
-What aliases what is read off the storages of the traced values, so that `reshape`, `contiguous` and
+The storages of the traced values show which tensors alias, so that `reshape`, `contiguous` and
 `flatten` count as views exactly where torch made no copy.
 """
 
@@ -48,7 +48,7 @@ NOT_OPERATORS = {
     "aten.sym_stride.int", "aten.sym_numel.default", "aten.sym_storage_offset.default", "aten.item.default",
     "aten._local_scalar_dense.default", "aten._functional_assert_async.msg", "aten.is_nonzero.default",
 }  # fmt: skip
-"""Calls that check or read a size; they neither compute on nor move tensors."""
+"""Calls that only check or read a size."""
 
 VIEWS_IN_PLACE = {
     f"aten.{name}"
@@ -64,28 +64,28 @@ VIEWS_IN_PLACE = {
         "requires_grad_",
     )
 }
-"""Operators that change how a tensor is seen, not what it holds, though their schema says they write."""
+"""Operators that change a tensor's shape, strides or gradient flag but write no values, though their schema declares a write."""
 
 CHUNKED = "charz.kv_chunk.default"
-"""Stands for a cache of which a query attends to its own chunk of the context alone."""
+"""Cache from which a query attends only to its own chunk of the context."""
 
 SLIDING = ("charz.kv_sliding.default", CHUNKED)
-"""Stand for a cache that is as long as the context, at most as a window."""
+"""Caches as long as the context, but at most as long as a window."""
 
 CROSSED = "charz.kv_crossed.default"
-"""Stands for keys or values of an encoder's result, which a decoder keeps as they are."""
+"""Keys or values of an encoder's result, which a decoder caches unchanged."""
 
 KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", CROSSED, *SLIDING)
-"""Stand for a cache kept between runs: what they return is resident, and nothing moves to make it."""
+"""Operators that return a cache kept between runs: it is resident, and making it moves nothing."""
 
 STATEFUL = frozenset(f"charz.{name}.default" for name in ("state_conv", "delta_rule", "state_space", "selective_scan"))
-"""Write their first result into their first operand, a state."""
+"""Operators that write their first result into their first operand, a state."""
 
 JOINED = "charz.state_join.default"
-"""A state and what follows it, which nobody makes where a kernel reads both."""
+"""Join of a state and its new input, which does not exist where a kernel reads both."""
 
 LIFTED = "lifted_tensor"
-"""What the tracer calls a constant that a forward makes."""
+"""The tracer's name for a constant that a forward makes."""
 
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
@@ -97,27 +97,27 @@ class Lowering:
     symbols: Symbols
     graph: Graph = field(default_factory=Graph)
     values: dict[Node, Any] = field(default_factory=dict)
-    """Of each fx node: a Value, a list of values, a size, or None."""
+    """Value, list of values, size or None of each fx node."""
     storages: dict[int, int] = field(default_factory=dict)
-    """Tensor that owns each storage, by the storage's address."""
+    """Id of the tensor that owns each storage, by the storage's address."""
     writers: dict[int, list[int]] = field(default_factory=dict)
     """In-place results by the tensor that owns their storage, the newest last."""
     operators: dict[Node, int] = field(default_factory=dict)
-    """Operator of each fx node that is one."""
+    """Operator ids by their fx nodes."""
     modules: dict[str, int] = field(default_factory=dict)
     shapes: dict[tuple[Any, ...], tuple[tuple[Size, ...], Size, str]] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)
-    """Values held so that storage addresses stay unique while lowering."""
+    """Values kept alive so that storage addresses stay unique while lowering."""
     has_gradient: bool = True
-    """Whether the traced block at hand runs with gradients."""
+    """True if the current traced block runs with gradients."""
     block_checkpoint: Checkpoint | None = None
-    """Checkpoint whose traced block is at hand; those of blocks have numbers below zero."""
+    """Checkpoint of the current traced block; checkpoints of blocks have numbers below zero."""
     checkpoints: dict[int, int] = field(default_factory=dict)
-    """First operator of each checkpoint, by its number."""
+    """Id of the first operator of each checkpoint, by the checkpoint's number."""
 
 
 def lower(traced: Traced, root_class: str, repeated: Sequence[Layers] = ()) -> Graph:
-    """Graph of an exported program, with layers that were left out of it. Raises NotPolynomialError when a size is no polynomial."""
+    """Return the graph of an exported program with its repeated layers. Raise NotPolynomialError for a size that is not polynomial."""
     program, references = traced.program, traced.references
     state = Lowering(traced.symbols)
     state.graph.modules.append(GraphModule(0, None, "", root_class, 0))
@@ -165,7 +165,7 @@ def _add_placeholders(state: Lowering, program: torch.export.ExportedProgram, st
             state.values[node] = shared[id(original)]
             continue
         kept = states.get(node.name)
-        if kept is not None and not node.users:  # of a layer that is left out
+        if kept is not None and not node.users:  # its layer is left out
             continue
         role = roles.get(spec.kind, "input") if kept is None else "kv_cache"
         state.values[node] = _add_tensor(state, value, name if kept is None else kept.name, None, role)
@@ -184,7 +184,7 @@ def _scalar(state: Lowering, value: Any) -> Any:
 
 
 def _add_tensor(state: Lowering, value: torch.Tensor, name: str, producer: int | None, role: str) -> Value:
-    """A new tensor; it owns its storage unless an earlier one does."""
+    """Add a tensor; it owns its storage unless an earlier one does."""
     tensor_id = len(state.graph.tensors)
     dims, elements, shape = _shape(state, value)
     precision = PRECISIONS[value.dtype]
@@ -201,7 +201,7 @@ def _add_tensor(state: Lowering, value: torch.Tensor, name: str, producer: int |
 
 
 def _shape(state: Lowering, value: torch.Tensor) -> tuple[tuple[Size, ...], Size, str]:
-    """Dimensions, unique elements and text of a tensor's shape; the same shape is worked out once."""
+    """Return dimensions, unique elements and text of a tensor's shape, each distinct shape computed once."""
     sizes, strides = value.shape, value.stride()
     expanded = tuple(i for i, s in enumerate(strides) if type(s) is int and s == 0)
     key = (*(d if type(d) is int else d.node.expr for d in sizes), None, *expanded)
@@ -226,7 +226,7 @@ def _add_nodes(state: Lowering, module: FxModule) -> None:
 
 
 def _attribute(state: Lowering, module: FxModule, node: Node) -> Any:
-    """A submodule of a higher-order call, or a constant tensor."""
+    """Return a submodule of a higher-order call, or a constant tensor."""
     found = attribute(module, node)
     if isinstance(found, torch.Tensor):
         return _add_tensor(state, node.meta.get("val", found), str(node.target), None, "constant")
@@ -253,7 +253,7 @@ def _add_node(state: Lowering, node: Node) -> None:
 
 
 def _inline(state: Lowering, node: Node) -> None:
-    """A call of a traced block (under `no_grad`, autocast, a checkpoint, a nested region): its nodes take its place."""
+    """Replace a call of a traced block (under `no_grad`, autocast, a checkpoint, a nested region) by the block's nodes."""
     arguments = [state.values.get(a) if isinstance(a, Node) else a for a in node.args]
     block, operands = traced_block(node, arguments)
     if is_conditional(node):
@@ -274,7 +274,7 @@ def _inline(state: Lowering, node: Node) -> None:
 
 @contextlib.contextmanager
 def _covered(state: Lowering, node: Node) -> Iterator[None]:
-    """Within it, operators are those of a block that runs without gradients, with them, or again in the backward pass."""
+    """Mark operators in a block as run without gradients, with them, or again in the backward pass."""
     kind = str(node.target)
     before = state.has_gradient, state.block_checkpoint
     if kind == GRADIENTS:
@@ -282,7 +282,7 @@ def _covered(state: Lowering, node: Node) -> Iterator[None]:
     elif kind in CHECKPOINTS:
         state.block_checkpoint = state.block_checkpoint or Checkpoint(-1 - len(state.checkpoints), False)
     elif kind == FUNCTIONS:
-        _add_once(state.graph.not_honoured, "the backward of a function, for which that of its forward's operators is counted")
+        _add_once(state.graph.not_honoured, "the backward of a function; counted is the backward of its forward's operators")
     try:
         yield
     finally:
@@ -345,7 +345,7 @@ def _add_operator(state: Lowering, node: Node, target: Any, name: str) -> None:
 
 
 def _mark_covered(state: Lowering, op: GraphOperator, node: Node) -> None:
-    """Say of an operator whether it passes gradients on and runs again, and of the model what of that is not followed."""
+    """Mark if an operator passes gradients on and runs again, and note in the graph the regions that charz does not follow."""
     op.stops_gradient = not (state.has_gradient and has_gradient(node)) or op.aten_operator in DETACHING
     region = checkpoint_of(node) or state.block_checkpoint
     if region is not None:
@@ -356,7 +356,7 @@ def _mark_covered(state: Lowering, op: GraphOperator, node: Node) -> None:
 
 
 def _kind(node: Node) -> str:
-    """What the tracer calls all such operators; its own numbers count some that are dropped later."""
+    """Return the tracer's name without its number, which also counts operators that are dropped later."""
     return _NUMBER.sub("", node.name)
 
 
@@ -364,7 +364,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def _number_names(graph: Graph) -> None:
-    """Number the constants that forwards make, and from the second on operators that are called alike, with what they write."""
+    """Number the constants that forwards make, and operators of the same name from the second on, with their results."""
     for number, constant in enumerate(t for t in graph.tensors if t.tensor == LIFTED):
         constant.tensor = f"{LIFTED}_{number}"
     counts: dict[str, int] = {}
@@ -378,7 +378,7 @@ def _number_names(graph: Graph) -> None:
 
 
 def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
-    """Whatever follows from a bounded size is bounded."""
+    """Mark an operator and its results as bounded if an operand is."""
     op.is_size_bound = op.aten_operator.startswith("charz.bounded") or any(
         graph.tensors[t].is_size_bound for t in (*op.reads, *op.writes)
     )
@@ -388,7 +388,7 @@ def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
 
 
 def _argument(state: Lowering, argument: Any) -> Any:
-    """An fx argument with nodes replaced by what they stand for."""
+    """Return an fx argument with nodes replaced by their values."""
     if isinstance(argument, Node):
         return state.values.get(argument)
     if isinstance(argument, (list, tuple)):
@@ -397,7 +397,7 @@ def _argument(state: Lowering, argument: Any) -> Any:
 
 
 def _alias_input(state: Lowering, call: Call, name: str, results: Any, inputs: list[Value]) -> None:
-    """Give the result of an idle dropout or a view in place, and the state that an operator writes, the storage of its input."""
+    """Give the result of an idle dropout or in-place view, and a state that is written, the storage of the input."""
     idle = call.overload.__name__.split(".")[0] in ALIASES_IN_INFERENCE and not call["train"]
     if idle or name in STATEFUL or name.rpartition(".")[0] in VIEWS_IN_PLACE:
         result = results[0] if name in STATEFUL else results
@@ -414,8 +414,8 @@ def _add_results(state: Lowering, node: Node, results: Any, operator_id: int) ->
 
 
 def _order_after_writers(state: Lowering, op: GraphOperator) -> None:
-    """Whoever reads a storage waits for the last write into it, also when it reads through an older
-    name: the newer result is read too, but moves nothing."""
+    """Make readers of a storage wait for the last write into it, also if they read it through an older
+    name: they also read the newer result, which moves nothing."""
     if not state.writers:
         return
     for tensor_id in list(op.reads):
@@ -426,7 +426,7 @@ def _order_after_writers(state: Lowering, op: GraphOperator) -> None:
 
 
 def _module(state: Lowering, node: Node) -> int:
-    """Innermost module the node came from, entering it and those around it when new."""
+    """Return the innermost module of a node, and enter new modules on its path."""
     module_id = 0
     for path, kind in (node.meta.get("nn_module_stack") or {}).values():
         known = state.modules.get(path)
@@ -449,8 +449,8 @@ def _mark_outputs(state: Lowering, module: FxModule) -> None:
 
 
 def _mark_logits(graph: Graph) -> None:
-    """Of a graph with a key-value cache, the last linear layer and what follows from it alone, up to a result of the model:
-    what it reads of a token is the token's own."""
+    """Mark the last linear layer of a graph with a key-value cache, and its dependent operators up to a result of the model:
+    they compute each token separately."""
     if not graph.keeps_tokens:
         return
     heads = [o.operator_id for o in graph.operators if o.operator_class == "linear"]
@@ -467,8 +467,8 @@ def _mark_logits(graph: Graph) -> None:
 
 
 def _mark_prompts(graph: Graph) -> None:
-    """Where a decoder keeps keys and values of an encoder's result, what no token reaches and inputs of another kind do, and what
-    is made for that alone."""
+    """Mark the operators that run only for a prompt, where a decoder caches keys and values of an encoder's result: those that
+    depend on other inputs than tokens, and those used only by them."""
     if all(operator.aten_operator != CROSSED for operator in graph.operators):
         return
     given = [t.tensor_id for t in graph.tensors if t.role == "input"]
@@ -485,7 +485,7 @@ def _mark_prompts(graph: Graph) -> None:
 
 
 def _reached(graph: Graph, sources: Iterable[int]) -> set[int]:
-    """Tensors that are worked out of these, and themselves."""
+    """Return these tensors and all computed from them."""
     reached = set(sources)
     for operator in graph.operators:
         if not reached.isdisjoint(operator.reads):
@@ -494,7 +494,7 @@ def _reached(graph: Graph, sources: Iterable[int]) -> set[int]:
 
 
 def _pass_limits(graph: Graph) -> None:
-    """What is worked out of a window's keys and values is as long as the window."""
+    """Limit tensors computed from a window's keys and values to the window's length."""
     if all(tensor.context_limit is None for tensor in graph.tensors):
         return
     for operator in graph.operators:
@@ -507,8 +507,8 @@ def _pass_limits(graph: Graph) -> None:
 
 
 def _set_stages(graph: Graph) -> None:
-    """Longest distance from an input; operators come in topological order. Whoever overwrites a storage waits for all
-    that read it before, under whatever name, though no tensor passes between them."""
+    """Set each operator's stage: its longest distance from an input. An operator that overwrites a storage also waits for all
+    earlier readers of it, under whatever name, though no tensor passes between them."""
     tensors = graph.tensors
     storage = [t.storage_tensor_id for t in tensors]
     overwritten = {storage[t] for op in graph.operators if op.is_inplace for t in op.writes}
@@ -524,7 +524,7 @@ def _set_stages(graph: Graph) -> None:
 
 
 def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:
-    """Layouts by operator, and the copies: of operands, and of what is a view as traced but not in this format."""
+    """Add the layouts, and the copies: of operands, and of traced views that are copies in this format."""
     graph = state.graph
     by_operator = {state.operators[node]: layout for node, layout in found.layout.items() if node in state.operators}
     graph.layouts[memory_format] = by_operator
@@ -545,7 +545,7 @@ def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:
 
 
 def _set_held(state: Lowering, references: References) -> None:
-    """Last operator before Python dropped each storage; one that makes no storage counts with the one before it."""
+    """Set the last operator before Python dropped each storage; one that makes no storage counts with the one before it."""
     graph = state.graph
     calls: list[int] = []
     for op in graph.operators:

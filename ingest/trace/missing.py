@@ -1,4 +1,4 @@
-"""Shapes of the results of PyTorch's own operators that have no kernel for tensors without values."""
+"""Result shapes of PyTorch operators that lack a kernel for meta tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def _rounded(source: Tensor, *_rest: object) -> tuple[Tensor, Tensor]:
-    """Values on the grid, and where they were within its ends."""
+    """Return the values on the grid, and the mask of those within its ends."""
     return torch.empty_like(source), torch.empty_like(source, dtype=torch.bool)
 
 
@@ -23,7 +23,7 @@ SHAPES: dict[str, Callable[..., object]] = {
 
 @cache
 def register() -> torch.library.Library:
-    """Make them known where this torch does not; what is returned holds them."""
+    """Register the shapes that this torch lacks, and return the library that keeps them registered."""
     library = torch.library.Library("aten", "IMPL", "Meta")
     for name, shapes in SHAPES.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "Meta"):

@@ -1,7 +1,7 @@
-"""The memory format that inductor plans for a model's images, whatever it was asked for.
+"""The memory format that inductor plans for a model's images, whatever the user requests.
 
-`GraphLowering.decide_layout_opt` in torch/_inductor/graph.py: channels-last where the convolutions together are
-expected to gain, each weighed by what its kind gained in PyTorch's own measurements on a GPU; not where the graph
+`GraphLowering.decide_layout_opt` in torch/_inductor/graph.py plans channels-last if the convolutions together should
+gain, each weighted by the gain of its kind in PyTorch's own measurements on a GPU, but not if the graph
 has only a few convolutions among many other nodes. On a CPU inductor always plans channels-last.
 """
 
@@ -11,15 +11,15 @@ from ..compile.dataflow import WEIGHT_ROLES, nominal_macs
 from ..graph import Graph, GraphOperator, dims
 
 NODES_A_CONVOLUTION = 300
-"""Nodes a convolution from which on the rest of the graph is left alone; nodes are operators and weights here."""
+"""Nodes a convolution from which on inductor plans nchw; nodes are operators and weights here."""
 
 GROUPED, SMALL, SHRINKING, OTHER = 1.358, 0.783, 0.725, 0.823
 """Time channels-last relative to nchw of convolutions in groups of several channels, of at most 64 channels in and
-out, of half as many channels out as in or fewer, and of all others (`*_MULTIPLIER` there)."""
+out, of half as many channels out as in or fewer, and of all others (inductor's `*_MULTIPLIER`)."""
 
 
 def planned_format(graph: Graph) -> str:
-    """`nhwc` where inductor runs the model's convolutions channels-last, else `nchw`."""
+    """Return `nhwc` where inductor runs the model's convolutions channels-last, else `nchw`."""
     convolutions = [o for o in graph.operators if o.aten_operator.startswith("aten.conv2d.")]
     nodes = len(graph.operators) + sum(t.role in WEIGHT_ROLES for t in graph.tensors)
     if nodes >= NODES_A_CONVOLUTION * len(convolutions):
@@ -30,7 +30,7 @@ def planned_format(graph: Graph) -> str:
 
 
 def _relative_time(graph: Graph, convolution: GraphOperator) -> float:
-    """Expected time channels-last relative to nchw."""
+    """Return the expected time channels-last relative to nchw."""
     channels_in = dims(graph.tensors[convolution.reads[0]].shape)[1]
     channels_out, group, height, _ = dims(graph.tensors[convolution.reads[1]].shape)
     if channels_in != group and group != 1:

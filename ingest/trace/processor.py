@@ -1,4 +1,4 @@
-"""A model's weights as fake tensors of the processor: what a forward makes there of its own accord then meets them."""
+"""A model's weights as fake CPU tensors, for a forward that creates CPU tensors of its own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 
 class Processor:
-    """Fake tensors on the processor, one for each tensor that it is given."""
+    """Fake CPU tensors, one for each meta tensor."""
 
     def __init__(self) -> None:
         self.mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
         self._made: dict[int, tuple[Tensor, Tensor]] = {}
 
     def __call__(self, value: Any) -> Any:
-        """The fake of a meta tensor, the same for the same one; anything else as it is."""
+        """Return the fake of a meta tensor, always the same one; return any other value unchanged."""
         if not isinstance(value, Tensor) or value.device.type != "meta":
             return value
         known = self._made.get(id(value))
@@ -34,7 +34,7 @@ class Processor:
 
     @contextlib.contextmanager
     def holding(self, module: nn.Module) -> Iterator[None]:
-        """Within it, the parameters, buffers and tensor attributes of a module lie on the processor."""
+        """Replace a module's parameters, buffers and tensor attributes by CPU fakes within the context."""
         before: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for child in module.modules():
             for values in (child._parameters, child._buffers, vars(child)):

@@ -1,8 +1,8 @@
-"""Recurrent layers traced as what they are, one operator.
+"""Recurrent layers traced as one operator.
 
 On fake tensors PyTorch runs a recurrent layer step by step in Python (`lstm_impl` and others in torch/_decomp), only to
-find shapes that the layer's own sizes say: seconds a layer, and a length that can no longer be a symbol. Within
-`whole_layers` these operators answer with the shapes alone.
+find shapes that follow from the layer's sizes: this takes seconds a layer, and the length cannot stay symbolic. Within
+`whole_layers` these operators return only the shapes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _packed_other(
 
 
 def _states(source: Tensor, hidden: Tensor, two_way: bool) -> Tensor:
-    """A hidden state a step and direction, in the order of the input; a projected one is as wide as `hidden`."""
+    """Return the hidden states of all steps and directions, in the order of the input; projected states are as wide as `hidden`."""
     return source.new_empty((*source.shape[:-1], hidden.shape[-1] * (2 if two_way else 1)))
 
 
@@ -61,12 +61,12 @@ SHAPES: dict[Any, Any] = {
 
 
 KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd, DispatchKey.Meta)
-"""Under which PyTorch registers the step by step forms."""
+"""Dispatch keys under which PyTorch registers the step-by-step forms."""
 
 
 @contextlib.contextmanager
 def whole_layers() -> Iterator[None]:
-    """Within it, recurrent operators on fake tensors give their shapes without running their steps."""
+    """Make recurrent operators on fake tensors return their shapes without running their steps."""
     before = {operator: dict(operator.py_kernels) for operator in SHAPES}
     for operator, shapes in SHAPES.items():
         _set_kernels(operator, {**before[operator], **dict.fromkeys(KEYS, shapes)})

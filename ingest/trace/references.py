@@ -1,10 +1,10 @@
-"""How long the Python code of a model keeps each tensor, watched while the model is traced.
+"""Lifetimes of tensors in a model's Python code, observed while the model is traced.
 
-Eager PyTorch frees a storage when Python drops the last tensor that shows it, and a local variable
+Eager PyTorch frees a storage when Python drops the last tensor that refers to it, and a local variable
 may outlive the last operator that reads it. Tracing runs the same code, so its tensors die at the
-same points. Functions of `torch.nn.functional` are Python too and are watched inside: attention written
-there holds its projections and scores by names of its own. What code in C++ makes and drops inside one
-call is not seen.
+same points. Functions of `torch.nn.functional` are Python too and are watched inside: attention
+there keeps its projections and scores in local variables. Tensors that C++ code makes and drops inside one
+call are not seen.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from torch.overrides import TorchFunctionMode, redispatch_function
 
 @dataclass(slots=True)
 class Span:
-    """Calls of torch between which a storage is held."""
+    """Calls of torch between which Python keeps a storage."""
 
     born: int
     died: int | None = None
     holders: int = 0
-    """Tensors that show it now."""
+    """Number of live tensors that refer to the storage."""
 
 
 class References(TorchFunctionMode):
-    """Context that notes, by address, the storages of all results of torch functions."""
+    """A mode that notes, by address, the storages of all results of torch functions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,20 +51,20 @@ class References(TorchFunctionMode):
     def _result(self, func: Callable[..., Any], types: Sequence[type], args: Any, kwargs: dict[str, Any]) -> Any:
         if not isinstance(func, FunctionType) or not func.__module__.startswith("torch.nn.functional"):
             return func(*args, **kwargs)
-        with self:  # so that what its body calls comes here too
+        with self:  # so that calls in its body come here too
             return redispatch_function(func, types, args, kwargs)
 
     def _hold(self, tensor: torch.Tensor) -> None:
-        if is_functorch_wrapped_tensor(tensor):  # as under vmap: what it wraps is no operator's result
+        if is_functorch_wrapped_tensor(tensor):  # as under vmap: the wrapped tensor belongs to no operator
             return
         storage = tensor.untyped_storage()
         address = storage._cdata
         span = self.spans.get(address)
         if span is None:
             span = self.spans[address] = Span(self._call)
-            weakref.finalize(storage, self.spans.pop, address, None).atexit = False  # it may be given out again
+            weakref.finalize(storage, self.spans.pop, address, None).atexit = False  # addresses are reused
         span.holders += 1
-        span.died = None  # of a view that is taken anew of what the traced graph alone has kept
+        span.died = None  # a new view revives a storage that only the traced graph kept
         weakref.finalize(tensor, self._drop, span).atexit = False
 
     def _drop(self, span: Span) -> None:

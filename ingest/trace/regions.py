@@ -1,7 +1,7 @@
-"""What the code of a model wraps round parts of its forward, marked on the operators that are traced within.
+"""Regions that a model's code opens around parts of its forward, marked on the operators traced within.
 
-Tracing runs a forward without gradients and follows whatever is called, so that a checkpoint, a region without gradients or a
-function with a backward of its own would leave nothing in the graph. Within `marked`, every operator keeps what covers it.
+Tracing runs a forward without gradients and follows every call, so that a checkpoint, a region without gradients or a
+function with its own backward would leave no trace in the graph. Within `marked`, every operator notes its regions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.fx import Node
 from torch.fx.proxy import TracerBase
 
 _GRADIENT, _CHECKPOINT, _FUNCTION, _HOOKS = "charz_gradient", "charz_checkpoint", "charz_function", "charz_hooks"
-"""Names under which a traced operator keeps what covers it."""
+"""Metadata keys in which a traced operator keeps its regions."""
 
 DETACHING = frozenset(f"aten.{name}.default" for name in ("detach", "detach_", "detach_copy"))
 """Operators whose results have no gradient."""
@@ -40,19 +40,19 @@ class Checkpoint(NamedTuple):
 
     number: int
     is_whole: bool
-    """Whether all of it runs again, also what comes after the last result that the backward pass needs."""
+    """True if the whole region runs again, even after the last result that the backward pass needs."""
     said: str = ""
-    """What of it charz does not follow."""
+    """Description of the part that charz does not follow."""
 
 
 class _Marks:
-    """What covers the operators that are traced next."""
+    """Regions that cover the next traced operators."""
 
     def __init__(self) -> None:
         self.now: dict[str, Any] = {}
         self.numbers = itertools.count(1)
         self.contexts = 0
-        """Contexts of `torch.autograd.grad_mode` that are entered."""
+        """Number of entered contexts of `torch.autograd.grad_mode`."""
 
     @contextlib.contextmanager
     def covering(self, name: str, value: Any) -> Iterator[None]:
@@ -63,7 +63,7 @@ class _Marks:
             self.now = before
 
     def checkpoint(self, is_whole: bool, said: str = "") -> contextlib.AbstractContextManager[None]:
-        """The region of a checkpoint; one within another is part of that."""
+        """Enter the region of a checkpoint; a nested one belongs to the outer one."""
         outer: Checkpoint | None = self.now.get(_CHECKPOINT)
         if outer is not None:
             return self.covering(_CHECKPOINT, outer._replace(said="a checkpoint within a checkpoint"))
@@ -72,8 +72,8 @@ class _Marks:
 
 @contextlib.contextmanager
 def marked(is_training: bool) -> Iterator[None]:
-    """Within it, operators that are traced keep what covers them, and the code of a model in training finds gradients switched on. It
-    begins where the tracing itself has switched them off."""
+    """Mark traced operators with their regions, and let a model in training find gradients enabled, though the tracing
+    itself has disabled them."""
     marks = _Marks()
     patches = [*_operators(marks), *_gradients(marks), *_checkpoints(marks), *_functions(marks)]
     if is_training:
@@ -85,24 +85,24 @@ def marked(is_training: bool) -> Iterator[None]:
 
 
 def has_gradient(node: Node) -> bool:
-    """False for an operator in a region without gradients."""
+    """Return False for an operator in a region without gradients."""
     return bool(_marks_of(node).get(_GRADIENT, True))
 
 
 def checkpoint_of(node: Node) -> Checkpoint | None:
-    """Checkpoint that covers an operator; None for none."""
+    """Return the checkpoint that covers an operator, or None."""
     return _marks_of(node).get(_CHECKPOINT)
 
 
 def not_honoured(node: Node) -> Iterator[str]:
-    """Say of what covers an operator which part charz does not follow."""
+    """Describe the parts of an operator's regions that charz does not follow."""
     marks = _marks_of(node)
     if name := marks.get(_FUNCTION):
-        yield f"the backward of {name}, for which that of its forward's operators is counted"
+        yield f"the backward of {name}; counted is the backward of its forward's operators"
     if name := marks.get(_HOOKS):
-        yield f"{name}, within which what is kept stays on the device"
+        yield f"{name}; saved tensors are counted as kept on the device"
     if (region := checkpoint_of(node)) and region.said:
-        yield f"{region.said}, for which all of the region is computed again once"
+        yield f"{region.said}; the whole region is counted as recomputed once"
 
 
 def _marks_of(node: Node) -> dict[str, Any]:
@@ -113,7 +113,7 @@ _Patch = tuple[Any, str, Any]
 
 
 def _operators(marks: _Marks) -> Iterator[_Patch]:
-    """Mark operators as they are traced."""
+    """Mark operators during tracing."""
     plain = TracerBase.create_node
 
     def create_node(self: TracerBase, *args: Any, **kwargs: Any) -> Node:
@@ -141,7 +141,7 @@ def _gradients(marks: _Marks) -> Iterator[_Patch]:
         self.charz_before = marks.now
         plain(self, mode)
         marks.now = {**marks.now, _GRADIENT: mode}
-        if not marks.contexts:  # a call, not a context: the tracing itself goes on without gradients
+        if not marks.contexts:  # a call, not a context: the tracing itself continues without gradients
             torch._C._set_grad_enabled(False)
 
     yield grad_mode.set_grad_enabled, "__init__", switched
@@ -181,11 +181,11 @@ def _is_grad_enabled(marks: _Marks) -> Callable[[], bool]:
 
 
 def _checkpoints(marks: _Marks) -> Iterator[_Patch]:
-    """Run the regions of checkpoints as they are, but marked."""
+    """Run the regions of checkpoints unchanged, but marked."""
     module = torch.utils.checkpoint
 
     class Reentrant:
-        """Stands for `CheckpointFunction`, which repeats its whole region."""
+        """Substitute for `CheckpointFunction`, which repeats its whole region."""
 
         @staticmethod
         def apply(call: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
@@ -206,7 +206,7 @@ def _checkpoints(marks: _Marks) -> Iterator[_Patch]:
 
 
 def _functions(marks: _Marks) -> Iterator[_Patch]:
-    """Mark what runs in functions with a backward of their own, and under hooks on what is kept for the backward pass."""
+    """Mark operators in functions with their own backward, and under hooks on tensors saved for the backward pass."""
     base = function._SingleLevelFunction
 
     def apply(cls: type, *args: Any, **kwargs: Any) -> Any:

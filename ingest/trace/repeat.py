@@ -1,9 +1,9 @@
-"""A graph of the first few of many equal layers becomes that of all of them.
+"""Extends a graph of the first few of many equal layers to all of them.
 
-The operators of a list of layers fall into periods (`alike.Layers`). The second one is put into the graph again for every period
-that was left out, behind itself, and what follows reads the last copy. That is done where the second and the third period are equal
-in every field but for references, which differ by one period: each refers to itself, to its neighbours, or to what stands before
-both. Everything else is a `NotAlikeError`, and the model is traced whole.
+The operators of a list of layers fall into periods (`alike.Layers`). The second one is copied after itself for every period
+that was left out, and the next period reads the last copy. This requires that the second and the third period are equal
+in every field except references, which differ by one period: each refers to its own period, a neighbour, or operators before
+both. Otherwise `NotAlikeError` is raised, and the model is traced whole.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ..graph import Graph, GraphModule, GraphOperator, GraphTensor, Step
 from .alike import Layers, NotAlikeError
 
 BEFORE, FIRST, COPIED, NEXT, LATER = -1, 0, 1, 2, 3
-"""Periods: what no period has, the first, the one that is copied, the one that it must equal, the last with all behind it."""
+"""Periods: outside of all, the first, the copied one, the one that must equal it, the last with all that follow."""
 
 Refer = Callable[[int], int]
-"""New number of what is referred to."""
+"""Function from an old number to a new one."""
 
 
 def repeat(graph: Graph, layers: Layers) -> None:
-    """Put the periods that were left out into the graph. Raises NotAlikeError where that is not known to be right."""
+    """Insert the periods that were left out. Raise NotAlikeError where that may be wrong."""
     if graph.notes:
         raise NotAlikeError("a branch")
     _Repeated(graph, layers).put()
 
 
 class _Numbers:
-    """Things of one kind by their numbers in the graph: the period of each, and where it and its copies go."""
+    """Numbers of one kind of things in the graph: the period of each, and the new numbers of it and its copies."""
 
     def __init__(self, units: Sequence[int], copies: int) -> None:
         self.units, self.copies = units, copies
@@ -37,9 +37,9 @@ class _Numbers:
         if len(copied) != len(following):
             raise NotAlikeError("periods of different lengths")
         self.later = dict(zip(copied, following, strict=True))
-        """Counterparts one period later, of the period that is copied and of what that refers to in the first."""
+        """Counterparts one period later, for the copied period and for the things in the first to which it refers."""
         self.order: list[tuple[int, int]] = []
-        """Old numbers in the new order, each with the number of its copy, which is 0 for what was there."""
+        """Old numbers in the new order, each with the number of its copy, which is 0 for the original."""
         run: list[int] = []
         for i, unit in enumerate((*units, LATER)):
             if unit == COPIED:
@@ -52,16 +52,16 @@ class _Numbers:
         self.place = {item: i for i, item in enumerate(self.order)}
 
     def learn(self, one: int, other: int) -> None:
-        """Of what two counterparts refer to: the period that is copied goes on from the first as the next one from it."""
+        """Match things of the first and the copied period to which two counterparts refer."""
         if self.units[one] == FIRST and self.units[other] == COPIED:
             self.later.setdefault(one, other)
 
     def next(self, target: int) -> int:
-        """What the period that follows refers to in place of this."""
+        """Return the counterpart of a reference one period later."""
         return target if self.units[target] == BEFORE else self.later.get(target, -1)
 
     def refer(self, unit: int, copy: int) -> Refer:
-        """New numbers of what something in a period, or in one of its copies, refers to."""
+        """Return a function that renumbers the references of a period or one of its copies."""
 
         def new(target: int) -> int:
             to = self.units[target]
@@ -72,14 +72,14 @@ class _Numbers:
             if unit == NEXT and to == COPIED:
                 return self.place[target, self.copies]
             if BEFORE < to < unit - 1:
-                raise NotAlikeError("what is no neighbour is referred to")
+                raise NotAlikeError("a reference skips a period")
             return self.place[target, 0]
 
         return new
 
 
 class _Repeated:
-    """A graph whose things are sorted into periods."""
+    """A graph sorted into periods."""
 
     def __init__(self, graph: Graph, layers: Layers) -> None:
         self.graph, self.layers = graph, layers
@@ -92,14 +92,14 @@ class _Repeated:
         self.operators = self._numbers([self._unit(o.operator_id) for o in graph.operators])
         self.tensors = self._numbers(self._units_of_tensors())
         self.ends: dict[int, bool] = {}
-        """Of the operators until which something of the period that is copied is held: whether later periods' is until the same."""
+        """True for each operator that ends a lifetime of the copied period if it also ends those of later periods."""
         self._compare()
 
     def _numbers(self, units: Sequence[int]) -> _Numbers:
         return _Numbers(units, self.layers.copies)
 
     def _starts(self, layer_of: Sequence[int | None]) -> list[int]:
-        """First operator of each period, all of whose layers run one after the other."""
+        """Find the first operator of each period. Raise NotAlikeError unless the layers run one after the other."""
         first: dict[int, int] = {}
         last = -1
         for operator in self.graph.operators:
@@ -115,7 +115,7 @@ class _Repeated:
         return sum(start <= operator for start in self.starts) - 1
 
     def _units_of_tensors(self) -> list[int]:
-        """Periods of tensors: of parameters by their paths, of other constants by who reads them."""
+        """Find the periods of tensors: of parameters by their paths, of other constants by their readers."""
         readers: dict[int, set[int]] = {}
         for operator in self.graph.operators:
             for tensor in operator.reads:
@@ -158,7 +158,7 @@ class _Repeated:
                     tensor.held_operator_id is not None
                     and self.ends.setdefault(tensor.held_operator_id, is_end) != is_end
                 ):
-                    raise NotAlikeError(f"{tensor.tensor} is held until the end or not")
+                    raise NotAlikeError(f"{tensor.tensor} ends at the end of the run in some periods only")
         for layouts in graph.layouts.values():
             for one, other in self.operators.later.items():
                 _equal(layouts.get(one), layouts.get(other), graph.operators[one].operator)
@@ -168,7 +168,7 @@ class _Repeated:
                 _equal((of[1](by), of[2](copied)), copies[other], graph.operators[by].operator)
 
     def _held(self, unit: int, copy: int) -> Refer:
-        """New numbers of the operators until which what is in a period, or in one of its copies, is held: within two periods, or
+        """Return a function that renumbers the operators that end the lifetimes of a period's tensors: within two periods, or at
         the end."""
         place, copies = self.operators.place, self.layers.copies
 
@@ -176,7 +176,7 @@ class _Repeated:
             to = self.operators.units[operator]
             is_end = (unit < COPIED and to == LATER) or (unit == COPIED and self.ends[operator])
             if unit == BEFORE and to == NEXT:
-                raise NotAlikeError("something is held through the first layers")
+                raise NotAlikeError("a tensor outlives the first layers")
             if unit not in (FIRST, COPIED) or to < COPIED or is_end:
                 return place[operator, 0]
             period, offset = copy + to, operator - self.starts[to]
@@ -190,7 +190,7 @@ class _Repeated:
         return self._numbers([self.operators.units[operator] for operator, _ in copies])
 
     def put(self) -> None:
-        """Put the copies into the graph."""
+        """Insert the copies into the graph."""
         graph, operators = self.graph, self.operators
         graph.traced.clear()
         graph.modules = [
@@ -213,7 +213,7 @@ class _Repeated:
             ]
 
     def _placed(self, numbers: _Numbers) -> Iterator[tuple[int, int, int, tuple[Refer, ...]]]:
-        """Old number, period, copy, and what becomes of references to modules, operators, tensors and holders, in the new order."""
+        """Yield old number, period, copy and the renumbering of modules, operators, tensors and lifetimes, in the new order."""
         refer: dict[tuple[int, int], tuple[Refer, ...]] = {}
         for old, copy in numbers.order:
             key = numbers.units[old], copy
@@ -227,7 +227,7 @@ class _Repeated:
             yield old, *key, refer[key]
 
     def _periods(self, unit: int, copy: int) -> int:
-        """By how many periods something moves."""
+        """Return the number of periods by which something moves."""
         return self.layers.copies if unit > COPIED else copy
 
     def _module(self, module: GraphModule, periods: int, modules: Refer) -> GraphModule:
@@ -270,4 +270,4 @@ class _Repeated:
 
 def _equal(one: object, other: object, name: str) -> None:
     if one != other:
-        raise NotAlikeError(f"{name} is another one period later")
+        raise NotAlikeError(f"{name} differs one period later")

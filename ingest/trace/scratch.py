@@ -1,7 +1,7 @@
-"""What an operator allocates beside its results and frees before it returns, where eager PyTorch runs it in parts.
+"""Scratch memory that an operator allocates and frees before it returns, where eager PyTorch runs it in parts.
 
-Each is a tensor that its operator writes and nobody reads: it counts in the memory of the backends that allocate every
-result, and moves nothing, for what its making costs is counted elsewhere (`layout_copy`) or within the operator.
+Each is a tensor that its operator writes and nobody reads. It counts in the memory of the backends that allocate every
+result, and moves nothing, because the cost of making it is counted elsewhere (`layout_copy`) or in the operator.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ..graph import Graph, GraphOperator, GraphTensor, Polynomial
 from .symbolic import polynomial, product, text
 
 POOLED = ("aten.max_pool2d.default", "aten.max_pool3d.default")
-"""Write the positions of their maxima, 64 bits each, whether anyone asks or not (`max_pool2d_with_indices`)."""
+"""Poolings that always write the positions of their maxima, 64 bits each (`max_pool2d_with_indices`)."""
 
 CELLS = ("aten.lstm_cell.default", "aten.gru_cell.default", "aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default")
-"""Write the products with the input and with the state before they add them up (`LSTMCell` in RNN.cpp)."""
+"""Cells that write the products with the input and the state before adding them (`LSTMCell` in RNN.cpp)."""
 
 
 def add_scratch(graph: Graph, copies: Iterable[tuple[int, int]]) -> None:
-    """Add the scratch of every operator; `copies` are operands that an operator brings into another order first."""
+    """Add the scratch of every operator; `copies` are operands that an operator first reorders."""
     for operator in graph.operators:
         if operator.aten_operator in POOLED:
             made = graph.tensors[operator.writes[0]]
@@ -34,7 +34,7 @@ def add_scratch(graph: Graph, copies: Iterable[tuple[int, int]]) -> None:
 
 
 def _products(operator: GraphOperator) -> Iterator[tuple[str, str, Polynomial]]:
-    """Name, shape and elements of each."""
+    """Yield name, shape and elements of each product."""
     for step in operator.steps:
         if step.step_class == "gemm":
             rows, columns = step.quantities["m"], step.quantities["n"]

@@ -1,4 +1,4 @@
-"""Sizes that a tensor's values decide in a traced program, and what each is at most: a mask picks no more than it has."""
+"""Sizes of a traced program that depend on values, with their upper bounds: a mask selects at most all its elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INDEXED = {"aten.index.Tensor", "aten._unsafe_index.Tensor"}
 
 
 def bounds(program: ExportedProgram) -> tuple[dict[Any, Any], list[str]]:
-    """The most that each size which values decide can be, by its symbol and in others; and a line on each such place."""
+    """Return the upper bound of each size that depends on values, by its symbol, and a line on each such place."""
     found: dict[Any, Any] = {}
     places: dict[str, None] = {}
     for module in program.graph_module.modules():
@@ -32,11 +32,11 @@ def bounds(program: ExportedProgram) -> tuple[dict[Any, Any], list[str]]:
             if most is not None:
                 found.update({symbol: most.subs(found) for symbol in node.meta["unbacked_bindings"]})
                 places[":".join(str(part) for part in source_of(node) or (str(node.target),))] = None
-    return found, [f"values decide a size at {place}: all is counted" for place in places]
+    return found, [f"values decide a size at {place}: the upper bound is counted" for place in places]
 
 
 def _most(node: Node) -> Any:
-    """Elements that an operator picks from, None where that bounds nothing."""
+    """Return the number of elements from which an operator selects, None for an unknown bound."""
     operands = [a for a in torch.fx.node.map_arg(node.args, lambda n: n.meta.get("val")) if a is not None]
     if str(node.target) in PICKED_FROM_FIRST:
         return _elements(operands[1] if "masked_select" in str(node.target) else operands[0])

@@ -1,7 +1,7 @@
 """Sizes as polynomials in batch B, sequence S and context C.
 
-Almost every size of a network is a plain integer or an integer times one power of B and S, so plain
-integers stay integers until the very end and sympy is asked only about expressions not seen before.
+Almost every size of a network is an integer or an integer times one power of B and S, so
+integers stay integers until the very end and sympy sees only new expressions.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ NAMES = ("B", "S", "C")
 
 
 class NotPolynomialError(Exception):
-    """A size that is no polynomial in the known symbols, e.g. `S//20 - 1`."""
+    """A size that is not a polynomial in the known symbols, e.g. `S//20 - 1`."""
 
     place = ""
-    """File and line of the model's code that has such a size, where that is known."""
+    """File and line of the size in the model's code, if known."""
 
 
 def polynomial(size: Size) -> Polynomial:
-    """The size as a polynomial."""
+    """Return the size as a polynomial."""
     return size if isinstance(size, dict) else {ONE: float(size)}
 
 
 def product(*sizes: Size) -> Size:
-    """Product of sizes; an integer when all of them are."""
+    """Multiply sizes; the result is an integer when all of them are."""
     factor = 1
     result: Polynomial | None = None
     for size in sizes:
@@ -57,7 +57,7 @@ def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def total(*sizes: Size) -> Size:
-    """Sum of sizes; an integer when all of them are."""
+    """Add sizes; the result is an integer when all of them are."""
     if not any(isinstance(size, dict) for size in sizes):
         return sum(sizes)  # type: ignore[arg-type]
     result: Polynomial = {}
@@ -68,14 +68,14 @@ def total(*sizes: Size) -> Size:
 
 
 def scaled(size: Size, factor: float) -> Polynomial:
-    """The size times a number, fractions allowed."""
+    """Multiply a size by a number, possibly a fraction."""
     return {powers: c * factor for powers, c in polynomial(size).items() if factor}
 
 
 def ratio(size: Size, divisor: Size) -> Size:
-    """`size / divisor` where that is exact term by term.
+    """Divide `size / divisor` where that is exact term by term.
 
-    Raises NotPolynomialError when the divisor has several terms or a power would become negative.
+    Raise NotPolynomialError when the divisor has several terms or a power would become negative.
     """
     if isinstance(size, int) and isinstance(divisor, int) and divisor and size % divisor == 0:
         return size // divisor
@@ -96,7 +96,7 @@ def ratio(size: Size, divisor: Size) -> Size:
 
 
 def text(size: Size) -> str:
-    """The size as a reader would write it: `12*B*S + 1`."""
+    """Format the size as a reader would write it: `12*B*S + 1`."""
     if not isinstance(size, dict):
         return str(size)
     terms = []
@@ -109,10 +109,10 @@ def text(size: Size) -> str:
 
 
 class Symbols:
-    """Turns torch's symbolic integers into sizes.
+    """A converter of torch's symbolic integers into sizes.
 
     `axes` maps a sympy symbol to its powers, e.g. batch to (1, 0, 0); `bounds` maps a symbol whose
-    value depends on data to what bounds it, a number or an expression of those.
+    value depends on data to its upper bound, a number or an expression in other symbols.
     """
 
     def __init__(self, axes: Mapping[Any, Powers], bounds: Mapping[Any, Any] | None = None) -> None:
@@ -122,7 +122,7 @@ class Symbols:
         self._bounded: set[Any] = set()
 
     def size(self, value: Any) -> Size:
-        """Size of an int or SymInt. Raises NotPolynomialError."""
+        """Return the size of an int or SymInt. Raise NotPolynomialError."""
         if type(value) is int:
             return value
         node = getattr(value, "node", None)
@@ -135,7 +135,7 @@ class Symbols:
         return known
 
     def is_bounded(self, value: Any) -> bool:
-        """True when a symbol that depends on data was replaced by its bound in this size."""
+        """Return True when this size contains a symbol that a bound replaced."""
         if not self.bounds or type(value) is int:
             return False
         node = getattr(value, "node", None)
@@ -173,7 +173,7 @@ class Symbols:
         return result
 
     def _written(self, expression: Any) -> str:
-        """The expression as a reader would write it: with B, S and C, and `n` for what depends on data."""
+        """Format the expression as a reader would write it: with B, S and C, and `n` for symbols that depend on data."""
         import sympy
 
         names = {
@@ -183,8 +183,8 @@ class Symbols:
         return str(expression.subs({s: sympy.Symbol(name) for s, name in names.items()}))
 
     def _chosen(self, expression: Any) -> Any:
-        """The expression with the number in place of the smaller of a number and the context: what is chosen of a context is all
-        there, because the context is longer."""
+        """Replace the minimum of a number and the context by the number, because the context is always
+        longer than the selection."""
         from torch.utils._sympy.functions import Min
 
         def smaller(*sizes: Any) -> Any:
@@ -195,7 +195,7 @@ class Symbols:
         return expression.replace(Min, smaller) if expression.has(Min) else expression
 
     def _unified(self, expression: Any) -> Any:
-        """The expression with one symbol for each axis: two inputs' batches are the same number."""
+        """Replace the symbols of each axis by one, because the batches of two inputs are equal."""
         first: dict[Powers, Any] = {}
         equal = {}
         for symbol, powers in self.axes.items():
@@ -205,7 +205,7 @@ class Symbols:
 
 
 def _divided(expression: Any) -> Any:
-    """The expression with floor divisions that leave no rest done: `(S**2)//S` is `S`."""
+    """Divide where a floor division is exact: `(S**2)//S` is `S`."""
     import sympy
     from torch.utils._sympy.functions import FloorDiv
 
@@ -219,5 +219,5 @@ def _divided(expression: Any) -> Any:
 
 
 def size_product(sizes: Iterable[Size]) -> Size:
-    """Product over a sequence of sizes."""
+    """Multiply a sequence of sizes."""
     return product(*sizes)

@@ -1,9 +1,9 @@
-"""Makes torchvision importable beside a CPU build of torch.
+"""Makes torchvision importable with a CPU build of torch.
 
-The public torchvision wheel carries C++ operators that were linked against CUDA torch. Beside CPU
+The public torchvision wheel carries C++ operators that were linked against CUDA torch. With CPU
 torch that library does not load, and the import then dies with `operator torchvision::nms does not
-exist`, because torchvision registers shape functions for operators nobody defined. charz runs no
-kernel, so it is enough to define the operators' schemas: the signatures below are those of
+exist`, because torchvision registers shape functions for operators that are not defined. charz runs no
+kernel, so it only defines the operators' schemas: the signatures below are those of
 torchvision's `csrc/ops/*.cpp` (BSD-3-Clause), the shape functions those of torchvision itself,
 reached through its own `_meta_registrations`, or ours where it registers them only with its library.
 """
@@ -32,7 +32,7 @@ _SCHEMAS = (
 )
 
 _libraries: list[torch.library.Library] = []
-"""Definitions last as long as the library object that made them."""
+"""Library objects, kept because definitions last only as long as they do."""
 
 
 def _roi_align(
@@ -88,11 +88,11 @@ def prepare() -> None:
     _libraries.extend((library, implementations))
     import torchvision.extension
 
-    torchvision.extension._has_ops = lambda: True  # after the import: its shape functions would be a second definition
+    torchvision.extension._has_ops = lambda: True  # later, or the import defines the shapes twice
 
 
 def _own_library_loads() -> bool:
-    """True when torchvision's compiled operators load beside this torch."""
+    """Return True when torchvision's compiled operators load with this torch."""
     import importlib.util
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A saved program's values made anew, so that they show what is a view of what: a file holds sizes and strides alone."""
+"""Recomputes a saved program's values so that they show views: a file contains only sizes and strides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .recurrent import whole_layers
 
 
 def show_views(program: ExportedProgram) -> None:
-    """Give every call of a program the value that its operator makes of the values before it, views of them included."""
+    """Give every call of a program the value that its operator computes from the values before it, views of them included."""
     values = [n.meta.get("val") for n in program.graph_module.graph.nodes if n.op == "placeholder"]
     mode = detect_fake_mode([v for v in values if isinstance(v, torch.Tensor)])
     if mode is None:
@@ -25,13 +25,13 @@ def show_views(program: ExportedProgram) -> None:
 
 
 class _Again:
-    """One more run of a program over the sizes that it was saved with."""
+    """Another run of a program over the sizes with which it was saved."""
 
     def __init__(self, mode: Any) -> None:
         self._mode = mode
 
     def block(self, module: GraphModule, operands: list[Any] | None) -> Any:
-        """Run a graph; `operands` are given to the blocks of higher-order calls, None stands for what was saved."""
+        """Run a graph; `operands` are those of a higher-order call's block, None selects the saved inputs."""
         values: dict[Node, Any] = {}
         given = iter(operands) if operands is not None else None
         for node in module.graph.nodes:
@@ -70,7 +70,7 @@ class _Again:
 
 
 def _is_known(node: Node) -> bool:
-    """Whether what a call makes is taken as it was saved: a size, and what has one that values decide, which another run
-    would give another name."""
+    """Return True if a call keeps its saved value: a size, and a tensor with a size that values decide, which another run
+    would name differently."""
     is_size = isinstance(node.target, torch._ops.OpOverload) and not has_tensor(node.meta.get("val"))
     return is_size or bool(node.meta.get("unbacked_bindings"))

@@ -1,4 +1,4 @@
-"""What the catalog's tests share: the shipped catalog, read once, and a small part that is right."""
+"""Fixtures of the catalog's tests: the shipped catalog, read once, and a small valid part."""
 
 from __future__ import annotations
 

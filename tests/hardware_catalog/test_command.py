@@ -15,7 +15,7 @@ from charz.sql import triggers
 
 
 def charz(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and remarks of a command."""
+    """Return exit code, output and remarks of a command."""
     code = run([str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return code or 0, captured.out, captured.err
@@ -69,9 +69,9 @@ def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part:
 def test_a_file_is_checked_without_reading_the_catalog_or_making_triggers(
     write_part: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which is most of the time that an addition takes."""
+    """These take most of the time of an addition."""
     with Session(Path("none.duckdb")) as session:
-        session.hardware.check(write_part())  # makes the template
+        session.hardware.check(write_part())  # creates the template
 
         def unexpected(*_: object) -> None:
             raise AssertionError("not needed")
@@ -84,7 +84,7 @@ def test_a_file_is_checked_without_reading_the_catalog_or_making_triggers(
 def test_check_says_what_a_part_lacks_to_answer(
     capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]
 ) -> None:
-    """No policy computes in 4-bit integers; a part of the template and every shipped one can be asked."""
+    """No policy computes in 4-bit integers; a part of the template and every shipped one answer."""
     four_bits = write_part(
         {"family: gpu": "family: npu", "precision: fp16": "precision: int4", "accumulator: fp32": "accumulator: int32"}
     )

@@ -27,7 +27,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPy
 
 @pytest.fixture
 def connection(filled: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The same, with every change undone afterwards."""
+    """The same database, with every change undone afterwards."""
     filled.begin()
     yield filled
     filled.rollback()
@@ -114,12 +114,12 @@ def test_sync_brings_changes_and_keeps_edits(connection: duckdb.DuckDBPyConnecti
     assert "a10" not in prices
     assert "l4" not in prices
     assert connection.sql("SELECT tdp_w FROM hardware_power WHERE hardware = 't4'").fetchall() == [(60.0,)]
-    # the kept edit is offered again, nothing else
+    # only the kept edit is offered again
     assert {change.action for change in sync.plan(connection, newer)} == {"keep"}
 
 
 def test_a_number_given_a_source_is_assumed_no_more(connection: duckdb.DuckDBPyConnection) -> None:
-    """Of one part under one backend, energy coefficients and `efficiency` rows are counted apart."""
+    """Energy coefficients and `efficiency` rows of one part under one backend are counted separately."""
     query = (
         "SELECT part_count, energy_count, efficiency_count, assumed_count FROM assumed_input"
         " WHERE hardware = 'h100_sxm5_80' AND backend = 'inductor' AND precision = 'fp32'"

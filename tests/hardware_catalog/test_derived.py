@@ -1,4 +1,4 @@
-"""Numbers that follow from others, each against a calculation by hand, and what moves when one is edited."""
+"""Derived numbers, each compared with a calculation by hand, and the numbers that change when one is edited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> dict[str, Record]:
-    """Rows of `hardware_value` of a part, by field."""
+    """Return the rows of `hardware_value` of a part, by field."""
     rows = connection.sql("SELECT * FROM hardware_value WHERE hardware = ?", params=[part]).pl().iter_rows(named=True)
     return {row["field"]: row for row in rows}
 
@@ -52,7 +52,7 @@ def test_rules_on_shipped_parts(shipped: duckdb.DuckDBPyConnection, part: str, f
 
 
 def test_a_stated_number_is_met_exactly(shipped: duckdb.DuckDBPyConnection) -> None:
-    """Whatever the rules give beside it."""
+    """Other rules do not change it."""
     query = (
         "SELECT COUNT(*), COUNT(*) FILTER (value <> stated_value) FROM hardware_value WHERE stated_value IS NOT NULL"
     )
@@ -144,7 +144,7 @@ def test_a_peak_stated_anew_holds_and_then_moves(small: duckdb.DuckDBPyConnectio
 
 
 def test_a_part_copied_with_other_units_scales(small: duckdb.DuckDBPyConnection) -> None:
-    """The rows of a part under another name, one number changed."""
+    """The rows are those of a part under another name, with one number changed."""
     with small:
         tables = (
             "hardware",
@@ -163,7 +163,7 @@ def test_a_part_copied_with_other_units_scales(small: duckdb.DuckDBPyConnection)
 
 
 def test_the_clock_of_matrix_units_moves_with_the_boost_clock(small: duckdb.DuckDBPyConnection) -> None:
-    """1.83 of 1.98 GHz stay 1.83 of 1.98."""
+    """The ratio of 1.83 to 1.98 GHz stays."""
     field = "cluster.sm.clock_matrix_hz"
     with small:
         before = numbers(small, "h100_sxm5_80")
@@ -177,7 +177,7 @@ def test_the_clock_of_matrix_units_moves_with_the_boost_clock(small: duckdb.Duck
 
 
 def test_a_wider_main_memory_makes_no_stated_bandwidth_on_the_chip_wider(small: duckdb.DuckDBPyConnection) -> None:
-    """The vector memory of a TPU follows its rule, 22 times main memory, where nobody states it, and stands where somebody does."""
+    """The vector memory of a TPU follows its rule, 22 times main memory, unless its bandwidth is stated."""
     field, part = "memory.scratchpad.bandwidth_byte_per_s", "tpu_v4"
     wider = f"UPDATE hardware_memory SET bandwidth_byte_per_s = 2 * bandwidth_byte_per_s WHERE hardware = '{part}' AND level = 'dram'"
     stated = f"UPDATE hardware_memory SET bandwidth_byte_per_s = 3e13 WHERE hardware = '{part}' AND level = 'scratchpad'"

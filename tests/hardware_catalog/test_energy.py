@@ -1,4 +1,4 @@
-"""Area, energies and power at rest of every shipped part, as they follow from the silicon."""
+"""Area, energies and leakage of every shipped part, derived from its process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from charz.hardware_catalog import loader
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog in a database of its own, whose numbers tests change and put back."""
+    """The catalog in a database of its own, whose numbers tests change and restore."""
     path = tmp_path_factory.mktemp("catalog") / "catalog.duckdb"
     with charz.open(path) as db, db.changing():
         pass
@@ -23,18 +23,18 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.Duck
 
 
 def energy(connection: duckdb.DuckDBPyConnection, part: str, what: str, key: str) -> float:
-    """One coefficient."""
+    """Return one coefficient."""
     query = "SELECT value FROM part_energy WHERE hardware = ? AND what = ? AND key = ?"
     return float(connection.execute(query, [part, what, key]).fetchall()[0][0])
 
 
 def rest(connection: duckdb.DuckDBPyConnection, part: str, column: str) -> float:
-    """One number of its leakage."""
+    """Return one number of the part's leakage."""
     return float(connection.execute(f"SELECT {column} FROM part_leakage WHERE hardware = ?", [part]).fetchall()[0][0])
 
 
 def test_every_part_can_be_costed(connection: duckdb.DuckDBPyConnection) -> None:
-    """No coefficient is missing, all of a part have one scope, and each says how it came about."""
+    """No coefficient is missing, all of a part have one scope, and each has its derivation."""
     assert connection.sql("SELECT * FROM missing_energy_coefficient").fetchall() == []
     query = "SELECT hardware FROM part_energy GROUP BY hardware HAVING COUNT(DISTINCT scope) > 1 OR COUNT(*) > COUNT(formula)"
     assert connection.sql(query).fetchall() == []
@@ -56,7 +56,7 @@ def test_every_part_can_be_costed(connection: duckdb.DuckDBPyConnection) -> None
         # A tile of domain flow as an array of any family: 0.13 of 2.7 pJ at 16 nm.
         ("kpu_t64", "op", "int8.matrix", 0.13 * 2.7e-12),
         ("kpu_t64", "byte", "dram", 72e-12),
-        # 32 KiB of 0.07 um2 a bit at 16 nm, 0.133 + 4 * 0.04 of it cells: 0.5 and 0.85 a millimetre of its side.
+        # 32 KiB of 0.07 um2 a bit at 16 nm, with 0.133 + 4 * 0.04 of the area in cells: 0.5 and 0.85 a millimetre of its side.
         ("kpu_t64", "byte", "l2", 2.7e-12 * (0.5 + 0.85 * math.sqrt(32768 * 8 * 0.07e-6 / 0.293))),
     ],
 )
@@ -65,7 +65,7 @@ def test_values(connection: duckdb.DuckDBPyConnection, part: str, what: str, key
 
 
 def test_parts_of_one_die_share_their_energies(connection: duckdb.DuckDBPyConnection) -> None:
-    """A board of 300 W and one of 600 W, and three of 250 to 400 W; their leakage but for links and memory."""
+    """Two boards of 300 W and 600 W, and three of 250 to 400 W, also share their leakage except that of links and memory."""
     for parts in (("rtx_pro_6000_se", "rtx_pro_6000_maxq"), ("a100_pcie_40", "a100_pcie_80", "a100_sxm4_80")):
         for what, key in (("op", "fp16.matrix"), ("op", "fp32.vector")):
             assert len({energy(connection, part, what, key) for part in parts}) == 1
@@ -74,13 +74,13 @@ def test_parts_of_one_die_share_their_energies(connection: duckdb.DuckDBPyConnec
 
 
 def test_energy_of_an_operation_falls_from_one_tpu_to_the_next(connection: duckdb.DuckDBPyConnection) -> None:
-    """In bf16."""
+    """The energies are those of bf16."""
     joule = [energy(connection, f"tpu_{name}", "op", "bf16.matrix") for name in ("v3", "v4", "v5e", "v6e")]
     assert joule == sorted(joule, reverse=True)
 
 
 def test_dice_in_print(connection: duckdb.DuckDBPyConnection) -> None:
-    """Area within 25 % in the median over 30 dice and more, within 1.6 at the ninetieth percentile."""
+    """The median error of area is within 25 % over at least 30 dice, the ninetieth percentile within a factor of 1.6."""
     query = "SELECT COUNT(*), MEDIAN(ABS(LN(area_ratio))), QUANTILE_CONT(ABS(LN(area_ratio)), 0.9) FROM die_check WHERE stands_for_die"
     ((count, median, most),) = connection.sql(query).fetchall()
     assert count >= 30
@@ -88,13 +88,13 @@ def test_dice_in_print(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_rest_is_below_a_fifth_of_the_limit(connection: duckdb.DuckDBPyConnection) -> None:
-    """Of every part whose limit is known and whose rest nobody states."""
+    """The test covers every part with a known limit and without stated leakage."""
     query = "SELECT hardware FROM part_leakage JOIN part USING (hardware) WHERE NOT is_stated AND rest_w > 0.2 * tdp_w"
     assert connection.sql(query).fetchall() == []
 
 
 def test_main_memory_alone_never_exceeds_a_board(connection: duckdb.DuckDBPyConnection) -> None:
-    """Of no part in silicon whose main memory is not the chip's own."""
+    """The test covers every silicon part whose main memory is not on the chip."""
     query = "SELECT p.hardware FROM part AS p JOIN hardware_memory AS m ON m.hardware = p.hardware AND m.level = 'dram'"
     query += " WHERE dram_byte_per_s * dram_j_per_byte > tdp_w AND NOT is_simulated AND m.technology <> 'SRAM'"
     assert connection.sql(query).fetchall() == []
@@ -114,7 +114,7 @@ EVERY_FAMILY = (
 
 @pytest.mark.parametrize("part", EVERY_FAMILY)
 def test_twice_the_units_are_twice_the_logic(connection: duckdb.DuckDBPyConnection, part: str) -> None:
-    """Its area, what it leaks and its clocks; half the limit moves none of it."""
+    """Area, leakage and clocking power double; half the limit changes none of them."""
     query = f"SELECT SUM(area_mm2), SUM(leakage_w), SUM(clocking_w) FROM part_area WHERE hardware = '{part}' AND kind = 'logic'"
     connection.execute("BEGIN")
     try:

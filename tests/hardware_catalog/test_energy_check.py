@@ -1,4 +1,4 @@
-"""Energies by rule against stated ones, with the arithmetic beside the numbers."""
+"""Energies by rule compared with stated ones, with the arithmetic next to the numbers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_only_one_scope_and_technology_are_compared() -> None:
 
 
 def test_the_shipped_rules_that_are_off_are_known(catalog: Catalog) -> None:
-    """DDR3 and DDR4 take Horowitz's 162.5 pJ a byte; papers quoted elsewhere state 72, 560 and 36. The others are held against
+    """DDR3 and DDR4 take Horowitz's 162.5 pJ a byte; papers quoted elsewhere state 72, 560 and 36. The others are compared with
     a tool that states a fifth to a twelfth of published device energies."""
     listed = {(one.rule, one.fact) for one in energy_check.off(catalog.rows)}
     assert {("dram_ddr3", "e035"), ("dram_ddr3", "e041"), ("dram_ddr4", "e042")} <= listed

@@ -54,7 +54,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_scale_sim(tmp_path: Path) -> None:
-    """64 + 32 + 12 KiB together; 25 words of a byte a cycle at 200 MHz are 5 GB/s."""
+    """64 + 32 + 12 KiB in total; 25 words of a byte a cycle at 200 MHz are 5 GB/s."""
     found = exchange.of_scale_sim(written(tmp_path, "a.cfg", SCALE_SIM.format(mode="USER")), 200e6, None)
     assert (found.rows, found.columns, found.bits, found.clock_hz) == (12, 14, 8, 200e6)
     assert found.dram_byte_per_s == pytest.approx(5e9)
@@ -63,7 +63,7 @@ def test_scale_sim(tmp_path: Path) -> None:
 
 
 def test_what_stays_in_the_array_is_the_parts(tmp_path: Path) -> None:
-    """A part of the file computes as the file says, and one without a word as its family."""
+    """The file decides how its part computes; a part without an entry computes like its family."""
     for word, expected in (("os", "output_stationary"), ("is", "input_stationary"), ("", None)):
         text = SCALE_SIM.format(mode="USER").replace("Dataflow : ws", f"Dataflow : {word}")
         design = exchange.of_scale_sim(written(tmp_path, "a.cfg", text), 200e6, None)
@@ -72,7 +72,7 @@ def test_what_stays_in_the_array_is_the_parts(tmp_path: Path) -> None:
 
 
 def test_timeloop(tmp_path: Path) -> None:
-    """168 multipliers, 14 a row; 128 KiB at 20 words of 2 bytes a cycle of 5 ns; (224 + 24) words of 2 bytes beside each."""
+    """168 multipliers, 14 a row; 128 KiB at 20 words of 2 bytes a cycle of 5 ns; (224 + 24) words of 2 bytes at each."""
     found = exchange.of_timeloop(written(tmp_path, "a.yaml", TIMELOOP.replace("MESH", ", meshX: 14")), None, None)
     assert (found.rows, found.columns, found.bits, found.process_nm) == (12, 14, 16, 65)
     assert (found.clock_hz, found.dram_byte_per_s) == pytest.approx((200e6, 4 * 2 * 200e6))

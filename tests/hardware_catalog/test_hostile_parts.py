@@ -1,4 +1,4 @@
-"""Part files as nobody should write them: refused in one line, at once, in little memory."""
+"""Hostile part files: refused in one line, at once, in little memory."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _refused_or_read(path: Path, catalog: Catalog) -> None:
 
 
 def changed(data: st.DataObject, text: str) -> str:
-    """The part with one to three of its values, wherever they stand, replaced by anything."""
+    """Replace one to three of the part's values, at any place, by anything."""
     part: dict[str, Any] = yaml.safe_load(text)
     for _ in range(data.draw(st.integers(1, 3))):
         place: Any = part

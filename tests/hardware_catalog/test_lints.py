@@ -1,4 +1,4 @@
-"""Each lint, with a file that has the fault, and the message: file, field, value, remedy."""
+"""Lints, each with a file that has the fault, and the message: file, field, value, remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WritePart = Callable[..., Path]
 
 
 def number(value: object, unit: str, source: str = "assumption", confidence: str = "assumed") -> str:
-    """A number as the small part writes it."""
+    """Format a number as the small part writes it."""
     return f"{{value: {value}, unit: {unit}, source: {source}, confidence: {confidence}}}"
 
 
@@ -45,7 +45,7 @@ BF16_VECTOR = INT8_PEAK.replace("int8", "bf16").replace("matrix", "vector").repl
 
 
 def energy(joule: str) -> str:
-    """A coefficient of the small part's own, before its power modes."""
+    """Format a coefficient of the small part's own, before its power modes."""
     return f"energy:\n  op:\n    fp16.matrix: {number(joule, 'J/op')}\npower:\n"
 
 
@@ -117,11 +117,11 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
         WITH_ARRAY | {PEAK: "peak_ops_per_s: {value: 6.24e+11", f"    {OPERATIONS}\n": ""},
         PEAK_PLACE, "6.24e+11, 0.487 of units", "state ops_per_clock_per_unit",
     ),
-    # Half of what the array does, and nothing says that an element takes two clocks.
+    # Half of the array's rate, and no statement that an element takes two clocks.
     "half its array": (
         WITH_ARRAY | {PEAK: "peak_ops_per_s: {value: 6.4e+11", f"    {OPERATIONS}\n": ""}, PEAK_PLACE, "0.500 of units", "conflicts entry",
     ),
-    # Three operations of an element at once: 384 of 128.
+    # Three operations an element at once: 384 of 128.
     "operations off their array": (
         WITH_ARRAY
         | {PEAK: "peak_ops_per_s: {value: 3.84e+12", OPERATIONS: f"ops_per_clock_per_unit: {number(384, 'ops')}"},
@@ -171,7 +171,7 @@ def test_a_conflict_entry_explains_a_peak(catalog: Catalog, write_part: WritePar
     [
         pytest.param({PEAK: "peak_ops_per_s: {value: 1.28e+12", f"    {OPERATIONS}\n": ""}, id="the array's own"),
         pytest.param({}, id="eight at once, by the operations a clock"),  # 1,024 of 128
-        # int8 in twos beside fp16, which is the array's own: 2.56e12 of 1.28e12.
+        # int8 in twos and fp16, which is the array's own: 2.56e12 of 1.28e12.
         pytest.param(
             {PEAK: "peak_ops_per_s: {value: 1.28e+12", f"    {OPERATIONS}\n": "", "power:\n": INT8_PEAK.replace("4.096e+13", "2.56e+12")},
             id="two at once, beside the array's own",
@@ -200,7 +200,7 @@ def test_a_note_explains_a_half_format_without_matrix_units(catalog: Catalog, wr
 
 
 def test_a_sparse_peak_has_a_format_of_its_own(catalog: Catalog, write_part: WritePart) -> None:
-    """Twice the dense peak under the name of the sparse format is no fault, and makes no dense one."""
+    """The sparse format may have twice the dense peak, and does not set a dense one."""
     sparse = INT8_PEAK.replace("int8", "fp16_sparse").replace("int32", "fp32").replace("4.096e+13", "2.048e+13")
     rows = loader.load_part(write_part({"power:\n": sparse}), catalog)
     peaks = {row.precision: row.peak_ops_per_s for row in rows[HardwarePeak]}
@@ -293,7 +293,7 @@ def test_broken_yaml_and_missing_file(tmp_path: Path, catalog: Catalog) -> None:
 
 
 def _copy_of_catalog(tmp_path: Path, parts: tuple[str, ...]) -> Path:
-    """The shipped tables, but for those of single parts, with a few parts only."""
+    """Copy the shipped tables and a few parts, without table rows of other parts."""
     root = tmp_path / "catalog"
     shutil.copytree(loader.ROOT / "tables", root / "tables")
     for part in parts:

@@ -1,4 +1,4 @@
-"""The table of operator classes against those who give classes."""
+"""The table of operator classes compared with the code that assigns classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from charz.schema.catalog import OperatorClass
 
 
 def _named(catalog: Catalog, *flags: str) -> set[str]:
-    """Classes of which every flag is true."""
+    """Return the classes of which every flag is true."""
     rows = [row for row in catalog.rows[OperatorClass] if isinstance(row, OperatorClass)]
     return {row.operator_class for row in rows if all(getattr(row, flag) for flag in flags)}
 
@@ -37,7 +37,7 @@ def test_kinds_lie_within_one_another(catalog: Catalog) -> None:
     matrix, convolution = _named(catalog, "is_matrix"), _named(catalog, "is_convolution")
     assert convolution < _named(catalog, "is_foldable") < matrix
     assert convolution < _named(catalog, "takes_bias") < matrix
-    # A recurrence is no matrix operator, though a kernel of its own makes its result.
+    # A recurrence is not a matrix operator, though a kernel of its own makes its result.
     assert convolution < _named(catalog, "allocates_result") - {"recurrence"} < matrix
     assert _named(catalog, "is_single_algorithm") < matrix
     assert _named(catalog, "is_inserted") == {"bias", "cast", "copy"}

@@ -1,4 +1,4 @@
-"""What every shipped part holds: closed peaks, complete rows, energy that fits its power, facts as cited."""
+"""Contents of every shipped part: closed peaks, complete rows, energy that fits its power, facts as cited."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ FACT_FIELDS = {
     "cluster.sm.clock_matrix_hz": ("clock_matrix_hz",),
     "cluster.cu.clock_boost_hz": ("clock_boost_hz",),
 }
-"""Place in the catalog to the field of the facts that states it."""
+"""Fields of the facts by the place in the catalog that they state."""
 
 
 def rows_by_part(catalog: Catalog, row_type: type[Row]) -> dict[str, list[Any]]:
-    """Rows of a table by the part they belong to."""
+    """Group the rows of a table by part."""
     found: dict[str, list[Any]] = defaultdict(list)
     for row in catalog.rows[row_type]:
         found[row.hardware].append(row)  # type: ignore[attr-defined]
@@ -159,7 +159,7 @@ def test_edge_accelerators_have_memory_on_chip(catalog: Catalog, part: str, leve
 
 
 def test_every_part_states_its_process(catalog: Catalog) -> None:
-    """The energy of a part without a TDP rests on it, and on-chip memory of all."""
+    """The energy of a part without a TDP depends on it, and on-chip memory of all."""
     assert {part.hardware for part in catalog.parts() if part.process_nm is None} == set()
 
 
@@ -203,7 +203,7 @@ def test_thirty_numbers_drawn_at_random_agree_with_the_facts(catalog: Catalog) -
 
 
 def _stated_facts() -> dict[tuple[str, str, str], list[float]]:
-    """Values of the facts by part, field and source; a peak's field is `peak.PRECISION`."""
+    """Return the values of the facts by part, field and source; a peak's field is `peak.PRECISION`."""
     stated: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     with (FACTS / "hardware_values.csv").open() as file:
         for row in csv.DictReader(file):
@@ -229,7 +229,7 @@ def test_aliases_of_the_measured_parts(catalog: Catalog) -> None:
         "NVIDIA V100 32GB": "v100_sxm2_32",
         "NVIDIA A100 80GB PCIe": "a100_pcie_80",
         "Tesla T4": "t4",
-        # The part of that name, and no laptop's or other variant's.
+        # The part of that name, not a laptop or another variant.
         "4090": "rtx4090",
         "13900k": "i9_13900k",
     }.items():

@@ -1,4 +1,4 @@
-"""The reference page of all parts is what the catalog says."""
+"""The reference page of all parts, compared with the catalog."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class _Function(torch.nn.Module):
 
 
 class Lowered:
-    """A graph with the questions tests ask of it."""
+    """A graph with the queries of the tests."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -45,19 +45,19 @@ class Lowered:
     def value(
         operator: GraphOperator, quantity: str, step: str | None = None, batch: int = 1, sequence: int = 1
     ) -> float:
-        """A quantity summed over the steps (or one step) of an operator."""
+        """Sum a quantity over the steps (or one step) of an operator."""
         chosen = [s for s in operator.steps if step in (None, s.step)]
         return sum(evaluate(s.quantities.get(quantity, {}), batch, sequence) for s in chosen)
 
     def moved(self, operator: GraphOperator, tensor_id: int, batch: int = 1) -> float:
-        """Elements an operator moves of a tensor."""
+        """Return the elements of a tensor that an operator moves."""
         whole = self.graph.tensors[tensor_id].elements
         return evaluate(operator.accesses.get(tensor_id, whole), batch)
 
 
 @pytest.fixture
 def lowered() -> Callable[..., Lowered]:
-    """`lowered(module_or_function, tensor, ...)`: the graph, its batch (dimension 0) symbolic unless
+    """Fixture `lowered(module_or_function, tensor, ...)`: the graph, with a symbolic batch (dimension 0) unless
     `symbolic=False`, in inference unless `training=True`."""
 
     def lower(model: Any, *tensors: torch.Tensor, symbolic: bool = True, training: bool = False) -> Lowered:

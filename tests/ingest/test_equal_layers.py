@@ -1,4 +1,4 @@
-"""Layers that are traced once: every row is that of the whole trace, and what is not known to repeat is traced whole."""
+"""Layers that are traced once: every row equals that of the whole trace, and other lists of layers are traced whole."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CONFIGS: dict[str, tuple[dict[str, Any], tuple[int, int, int]]] = {
     ),
     "GPT2LMHeadModel": ({"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 6, "vocab_size": 128}, (0, 1, 4)),
 }  # fmt: skip
-"""By class: its configuration, and the first repeated layer, the period and the layers traced."""
+"""Configuration, first repeated layer, period and number of traced layers, by class."""
 
 
 def request_of(folder: Path, kind: str, config: dict[str, Any], sequence: int | None = None) -> Request:
@@ -115,7 +115,7 @@ class Plain(nn.Module):
 
 
 class Listed(Plain):
-    """What a list of the owner says of a layer counts."""
+    """Layers that differ in an entry of their owner's list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Listed(Plain):
 
 
 class InOrder(Plain):
-    """Layers that are called as one module, of two kinds by turns."""
+    """Layers of two alternating kinds that are called as one module."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class InOrder(Plain):
 
 
 class Twice(Plain):
-    """Two lists, the second of which reads what the first made in all of its layers."""
+    """Two lists, the second of which reads the first one's result in all of its layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class Different(Plain):
 
 
 class Rising(Plain):
-    """Layers with a number of their own that no two share."""
+    """Layers with a number of their own that differs in each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ class Numbered(Plain):
 
 
 class Chosen(Plain):
-    """What some layers made is given back."""
+    """A model that returns the results of some layers."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         kept = []
@@ -231,14 +231,14 @@ class Chosen(Plain):
 
 
 class Counting(Plain):
-    """The last layer is told by the number of layers."""
+    """A model that finds its last layer by the number of layers."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         return super().run(x) / len(self.layers)
 
 
 class Ranged(Plain):
-    """Layers by their numbers."""
+    """A model that calls layers by their numbers."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         for i in range(4):
@@ -247,7 +247,7 @@ class Ranged(Plain):
 
 
 class Zipped(Plain):
-    """Layers beside something else."""
+    """A model that zips layers with something else."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         for scale, layer in zip(range(10), self.layers, strict=False):
@@ -256,7 +256,7 @@ class Zipped(Plain):
 
 
 class Own(Block):
-    """A layer that does something else from the seventh on."""
+    """A layer that changes its work from the seventh on."""
 
     def forward(self, x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
         return super().forward(x, scale) if self.number < 6 else x
@@ -269,7 +269,7 @@ class OwnNumbers(Plain):
 
 
 class Reaching(Plain):
-    """Every layer reads what the first made."""
+    """Layers that all read the first one's result."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         first = None
@@ -280,7 +280,7 @@ class Reaching(Plain):
 
 
 class Gathering(Plain):
-    """What all layers made is read at the end."""
+    """A model that reads the results of all layers at the end."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         made = []
@@ -298,7 +298,7 @@ class Backwards(Plain):
 
 
 class Beside(Plain):
-    """Weights of each layer lie in another list."""
+    """A model that keeps some weights of each layer in another list."""
 
     def __init__(self) -> None:
         super().__init__()

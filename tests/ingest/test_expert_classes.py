@@ -1,4 +1,4 @@
-"""Mixtures of experts of transformers: each runs its experts over the rows that chose them, whatever class they are."""
+"""Mixtures of experts of transformers: each runs its experts only over the rows that chose them, whatever its class."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 MATRICES = 3 * HIDDEN * INNER
-"""Elements of one expert: what goes in twice, and out."""
+"""Elements of one expert: two input matrices and one output matrix."""
 
 
 def traced(folder: Path, kind: str) -> Graph:
-    """The graph of a configuration as a `config.json` says it."""
+    """Return the graph of a configuration in a `config.json`."""
     path = folder / "small.json"
     path.write_text(json.dumps({"architectures": [kind], **CONFIGS[kind]}))
     graph, _ = to_graph(build(parse(str(path))))
@@ -85,7 +85,7 @@ def test_a_token_meets_the_experts_that_it_chose(kind: str, tmp_path: Path) -> N
 def test_parameters_of_gpt_oss(
     name: str, layers: int, experts: int, total: float, active: float, stored_gb: float
 ) -> None:
-    """Counts of the model card (arXiv:2508.10925, table 1), where the look-up of tokens is not active; a token meets 4 experts.
+    """The model card (arXiv:2508.10925, table 1) gives the counts, where the look-up of tokens is not active; a token meets 4 experts.
     Products of experts take 4.25 bits a weight, all else 16."""
     request = build(parse(f"hf:{name}"))
     assert request.stored_policy == "mxfp4"
@@ -103,7 +103,7 @@ def test_parameters_of_gpt_oss(
 
 def test_parameters_of_deepseek_v3() -> None:
     """671 billion, 37 of them active without the look-up of tokens (DeepSeek-V3 technical report, arXiv:2412.19437, 4.2); a token
-    meets 8 of 256 experts in 58 of 61 layers. Its configuration says fp8 in blocks of 128 x 128."""
+    meets 8 of 256 experts in 58 of 61 layers. Its configuration sets fp8 in blocks of 128 x 128."""
     request = build(parse("hf:deepseek-v3"))
     assert request.stored_policy == "fp8"
     counts = {path: weight.numel() for path, weight in request.module.named_parameters()}

@@ -1,4 +1,4 @@
-"""Saved programs: what is in them is read, and nothing of it runs."""
+"""Saved programs: their data is read, and none of their code runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load(path: Path, trust: bool = False) -> Any:
 
 
 def crafted(saved: Path, path: Path, entries: dict[str, Callable[[bytes], bytes]]) -> Path:
-    """A copy of the archive with entries made anew, by the end of their names; one that is not there is added."""
+    """Copy the archive with entries changed, by the end of their names; a missing entry is added."""
     with zipfile.ZipFile(saved) as source, zipfile.ZipFile(path, "w") as target:
         left = dict(entries)
         for entry in source.infolist():
@@ -72,7 +72,7 @@ class Payload:
 
 
 def program(change: Callable[[dict[str, Any]], None]) -> dict[str, Callable[[bytes], bytes]]:
-    """The program's JSON, changed."""
+    """Return the change for the program's JSON."""
 
     def make(data: bytes) -> bytes:
         document = json.loads(data)
@@ -89,7 +89,7 @@ def test_a_saved_program_is_loaded_as_it_is(saved: Path) -> None:
 
 
 class Viewed(torch.nn.Module):
-    """Views of views; nothing is held longer than it is read, which no file tells."""
+    """Views of views; a saved file does not record lifetimes beyond the last reader."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ CRAFTED: dict[str, tuple[Callable[[Path], dict[str, Callable[[bytes], bytes]]], 
     "sample inputs": (lambda path: {"sample_inputs/model.pt": lambda _: _saved_payload(path)}, "pickled objects"),
     "weight": (_pickled_weight, "pickled objects"),
     "constant": (_pickled_constant, "a pickled object"),
-    "size": (_evaluated_size, "a size that is no arithmetic"),
+    "size": (_evaluated_size, "a size that is not arithmetic"),
     "attribute": (_called_attribute, "an operator that is not one of torch's own, torch.os.system"),
     "file operator": (_file_operator, "an operator that is not one of torch's own"),
     "module": (_imported_module, "inputs whose structure imports a module"),
@@ -214,10 +214,10 @@ def test_a_crafted_program_is_refused_and_nothing_of_it_runs(saved: Path, tmp_pa
 
 @pytest.mark.parametrize("kind", ["sample inputs", "weight", "constant", "size"])
 def test_the_payloads_do_run_where_the_user_trusts_them(saved: Path, tmp_path: Path, kind: str) -> None:
-    """Else the test above would show nothing."""
+    """Without this, the test above would prove nothing."""
     ran = tmp_path / "ran"
     path = crafted(saved, tmp_path / "net.pt2", CRAFTED[kind][0](ran))
-    with contextlib.suppress(CharzError):  # a payload is no tensor
+    with contextlib.suppress(CharzError):  # loading the payload does not return a tensor
         load(path, trust=True)
     assert ran.read_text() == "ran"
 
@@ -272,5 +272,5 @@ def test_sizes_are_arithmetic(text: str, is_arithmetic: bool) -> None:
     if is_arithmetic:
         untrusted._check_expression(text, "net.pt2")
     else:
-        with pytest.raises(CharzError, match="no arithmetic"):
+        with pytest.raises(CharzError, match="not arithmetic"):
             untrusted._check_expression(text, "net.pt2")

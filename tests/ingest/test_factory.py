@@ -1,4 +1,4 @@
-"""Models in a file of Python, files that hold none, and image sizes."""
+"""Models in a Python file, files without models, and image sizes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_file_with_one_model(tmp_path: Path) -> None:
 def test_a_file_with_two_models_names_them(tmp_path: Path) -> None:
     path = tmp_path / "two_networks.py"
     path.write_text(CODE + "\nclass Other(Network):\n    pass\n")
-    with pytest.raises(CharzError, match=r"It holds Network, Other.*charz ingest .*two_networks.py:Network"):
+    with pytest.raises(CharzError, match=r"It contains Network, Other.*charz ingest .*two_networks.py:Network"):
         build(parse(str(path)))
     assert build(parse(f"{path}:Other")).name == "Other"
 
@@ -72,8 +72,8 @@ def test_what_was_guessed_and_left_out_is_said(tmp_path: Path, rules: Rules) -> 
     path = tmp_path / "guessed.py"
     path.write_text(GUESSED)
     said = ingest(parse(str(path)), rules).remark
-    assert said.startswith("takes x: fp32[2, 8]; the batch is 2 alone (the code takes dimension 0 of x for a number")
-    assert said.endswith("; left out: mask, bias; --input NAME=DIMS:TYPE gives it another")
+    assert said.startswith("takes x: fp32[2, 8]; the batch is fixed at 2 (the code needs dimension 0 of x as a number")
+    assert said.endswith("; left out: mask, bias; --input NAME=DIMS:TYPE changes them")
 
 
 def test_a_file_without_models(tmp_path: Path) -> None:

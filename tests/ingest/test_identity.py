@@ -1,4 +1,4 @@
-"""What makes a stored model stale: code that decides its rows, and no other."""
+"""Causes of a stale model: only changes of the code that decides its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def hash_with(tree: Path, edited: str) -> str:
-    """Hash of the code with one more line in a file."""
+    """Hash the code with one more line in a file."""
     path = tree / edited
     before = path.read_text()
     path.write_text(before + "\n# another line\n")
@@ -78,7 +78,7 @@ def test_a_rule_under_another_name_makes_models_stale(tree: Path) -> None:
 
 
 def test_all_that_the_pipeline_is_made_of_decides() -> None:
-    """What deciding modules import of `ingest/` decides too, but for the hash itself."""
+    """Modules of `ingest/` that deciding modules import decide too, except the hash itself."""
     folder = ROOT / "ingest"
     deciding = set(identity.deciding_files(folder))
     used = {module for path in deciding for module in imports(path, folder)}
@@ -87,7 +87,7 @@ def test_all_that_the_pipeline_is_made_of_decides() -> None:
 
 
 def imports(path: Path, folder: Path) -> set[Path]:
-    """Modules of a folder that one of its modules imports."""
+    """Return the modules of a folder that one of its modules imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom) or not (node.level or (node.module or "").startswith("charz.ingest")):

@@ -28,7 +28,7 @@ def agreement(found: Examination) -> float:
 
 
 def test_resnet18_fuses_as_predicted_but_for_its_last_mean(rules):
-    """A CPU's loops take in the mean over pixels that lie apart; the rule is that of a GPU, where they do not."""
+    """A CPU's loops include the mean over pixels that are not adjacent; the rule is that of a GPU, whose loops do not."""
     found = examine(parse("resnet18"), rules)
     assert len(found.edges) == 75
     operators = found.flow.graph.operators

@@ -46,17 +46,17 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     },
     "Lfm2": {"model_type": "lfm2", **SMALL, "full_attn_idxs": [1]},
 }  # fmt: skip
-"""By family; heads of queries share keys in all."""
+"""Configurations by family; in all of them heads of queries share keys."""
 
 PROMPT = 7
-"""Tokens before the one that a step is about."""
+"""Number of tokens before that of a step."""
 
 Ingest = Callable[..., Ingested]
 
 
 @pytest.fixture
 def ingested(tmp_path: Path, rules: Rules) -> Ingest:
-    """`ingested(family, **options)`: the rows of the causal model of a configuration above."""
+    """Fixture `ingested(family, **options)`: the rows of the causal model of a configuration above."""
 
     def made(family: str, **options: Any) -> Ingested:
         values = {**CONFIGURATIONS[family], "architectures": [f"{family}ForCausalLM"]}
@@ -68,12 +68,12 @@ def ingested(tmp_path: Path, rules: Rules) -> Ingest:
 
 
 def column(found: Ingested, row_type: type[Row], name: str) -> list[Any]:
-    """A column of the rows of a type."""
+    """Return a column of the rows of a type."""
     return found.columns[row_type][name]
 
 
 def evaluated(found: Ingested, row_type: type[Row], **where: Any) -> float:
-    """A sum of terms for three samples of one token behind the prompt, of rows whose columns have these values."""
+    """Sum terms for one token of three samples after the prompt, over rows whose columns have these values."""
     columns = found.columns[row_type]
     total = 0.0
     for i, coefficient in enumerate(columns["coefficient"]):
@@ -83,20 +83,20 @@ def evaluated(found: Ingested, row_type: type[Row], **where: Any) -> float:
 
 
 def real(family: str) -> torch.nn.Module:
-    """The model of a configuration with random weights."""
+    """Return the model of a configuration with random weights."""
     values = CONFIGURATIONS[family]
     config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
     return getattr(transformers, f"{family}ForCausalLM")(config).eval()  # type: ignore[no-any-return]
 
 
 def held_by(layer: Any) -> list[torch.Tensor]:
-    """Tensors of a layer of the library's cache."""
+    """Return the tensors of a layer of the library's cache."""
     states = [t for kind in ("conv_states", "recurrent_states") for t in getattr(layer, kind, {}).values()]
     return [t for t in (*states, getattr(layer, "keys", None), getattr(layer, "values", None)) if t is not None]
 
 
 def layouts(found: Ingested) -> dict[int, str]:
-    """Layout by operator; no small model here has images, so that both formats are alike."""
+    """Return the layouts by operator; without images, both formats are alike."""
     by_operator = zip(
         column(found, OperatorLayout, "operator_id"), column(found, OperatorLayout, "layout"), strict=True
     )
@@ -111,7 +111,7 @@ def test_heads_that_share_keys_have_layouts(ingested: Ingest, family: str) -> No
 
 
 def test_joining_heads_that_share_keys_is_no_copy(ingested: Ingest) -> None:
-    """Attention leaves the heads of a position together, as its query has them."""
+    """Attention leaves the heads of a position adjacent, as in its query."""
     found = ingested("Llama")
     assert found.model["layout_problem"] is None
     joined = [
@@ -124,7 +124,7 @@ def test_joining_heads_that_share_keys_is_no_copy(ingested: Ingest) -> None:
 
 
 def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
-    """RecurrentGemma walks through its tokens one by one, which fixes their number; so is the context fixed then."""
+    """RecurrentGemma loops over its tokens, which fixes their number; so the context is fixed too."""
     found = ingested("RecurrentGemma", sequence=8)
     assert not found.model["is_sequence_symbolic"]
     assert not found.model["has_context"]
@@ -135,7 +135,7 @@ def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
 
 @pytest.mark.default
 def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
-    """As engines run it: a sink is one more term of a row's sum. No scores of all positions are kept."""
+    """Engines run it so: a sink is one more term of a row's sum. No scores of all positions are stored."""
     found = ingested("GptOss")
     assert found.model["is_sequence_symbolic"]
     assert found.model["has_context"]
@@ -144,8 +144,8 @@ def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
 
 
 def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested: Ingest) -> None:
-    """As the library runs it: a product, the sinks put beside the scores, a softmax and a product in each layer, with a mask made
-    once for all."""
+    """The library runs it so: a product, the sinks joined to the scores, a softmax and a product in each layer, with one mask
+    for all layers."""
     found = ingested("GptOss", settings=(("attn_implementation", "eager"),))
     names = Counter(column(found, Operator, "aten_operator"))
     assert "aten.scaled_dot_product_attention.default" not in names
@@ -156,15 +156,15 @@ def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested
 
 
 THROWN_AWAY = {"Lfm2": 64 * 3, "Mamba": 2 * 128 * 4}
-"""Multiplications for a result that nobody reads: one more of each channel of each convolution."""
+"""Multiplications for an unused result: one more of each channel of each convolution."""
 
 KEYS = {("qk", "n"), ("av", "k")}
-"""Step and dimension of an attention's products that count the keys."""
+"""Steps and dimensions of an attention's products that count the keys."""
 
 
 @pytest.mark.parametrize("family", ["Llama", "Lfm2", "Mamba", "RecurrentGemma"])
 def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -> None:
-    """Work and states of one token of three samples behind a prompt, as the library runs it with weights."""
+    """Work and states of one token of three samples after a prompt, as the library runs it with weights."""
     found = ingested(family, sequence=1)
     assert found.model["has_context"] and found.model["model"].endswith(",sequence=1")
     tokens = torch.zeros(3, PROMPT, dtype=torch.long)
@@ -173,9 +173,9 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
     given = {"cache_params" if family == "Mamba" else "past_key_values": cache, "use_cache": True}
     with torch.no_grad():
         module(tokens, **given)
-        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # it does not know the other
+        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):  # it counts no fused kernels
             module(tokens[:, :1], position_ids=torch.full((3, 1), PROMPT), **given)
-    # Without its kernel the library convolves what the state and the token make together, and throws all results but the last away.
+    # Without its kernel the library convolves the joined state and token, and discards all results but the last.
     assert 2 * (evaluated(found, Term, quantity="macs") + 3 * THROWN_AWAY.get(family, 0)) == counter.get_total_flops()
     kept = [t for layer in cache.layers for t in held_by(layer)]
     kept += [t for part in module.modules() for t in vars(part).values() if isinstance(t, torch.Tensor)]
@@ -186,18 +186,18 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
     )
     written = {owner for owner, producer in aliases if producer is not None}
     given_states = [i for i in states if column(found, Tensor, "producer_operator_id")[i] is None]
-    if family != "RecurrentGemma":  # which returns new ones
+    if family != "RecurrentGemma":  # it returns new states
         assert written.issuperset(given_states)
 
 
 def test_a_prompt_that_keeps_states_answers_a_step(ingested: Ingest) -> None:
-    """Its states are given to it: one trace answers both, as where keys and values alone stay."""
+    """The states are its inputs: one trace answers both, as for models that keep only keys and values."""
     assert ingested("Lfm2").model["has_context"]
     assert ingested("Llama").model["has_context"]
 
 
 def test_a_step_attends_to_its_sliding_window(tmp_path: Path, rules: Rules) -> None:
-    """One of two layers sees 16 positions, the other all: 8 heads of 8, the scores and what they weigh."""
+    """One of two layers sees 16 positions, the other all: 8 heads of 8, for the scores and the weighted sum."""
     kinds = ["sliding_attention", "full_attention"]
     values = {"model_type": "qwen3", **SMALL, "head_dim": 8, "use_sliding_window": True, "sliding_window": 16}
     path = tmp_path / "slid.json"
@@ -220,7 +220,7 @@ TINY = {
 
 
 def test_a_configuration_is_read_as_the_library_saves_it(tmp_path: Path) -> None:
-    """An infinite bound is `{"__float__": "Infinity"}` there."""
+    """The library writes an infinite bound as `{"__float__": "Infinity"}`."""
     kind = transformers.CONFIG_MAPPING["granitemoehybrid"]
     config = kind(**{k: v for k, v in TINY.items() if k != "model_type"}, time_step_limit=(0.0, float("inf")))
     config.save_pretrained(tmp_path)

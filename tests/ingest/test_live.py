@@ -1,4 +1,4 @@
-"""Modules in memory, behind wrappers, and with inputs that are not one tensor."""
+"""Modules in memory, within wrappers, and with inputs that are not one tensor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from charz.schema.errors import CharzError
 from charz.schema.workload import Operator
 
 MACS = 8 * 16
-"""Of `Projection` on one row."""
+"""Multiply-accumulates of `Projection` on one row."""
 
 
 class Projection(nn.Module):
@@ -124,7 +124,7 @@ class MakesConstants(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(8, 16)
-        self.offset = torch.ones(8)  # no buffer
+        self.offset = torch.ones(8)  # not a buffer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         ramp = torch.arange(x.shape[1], device="cpu").float()
@@ -191,20 +191,20 @@ class TooNarrow(Adaptive):
 
 class Looped(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Doubles x five times, by an operator of PyTorch's own."""
+        """Double x five times, by an operator of PyTorch's own."""
         counted = (torch.tensor(0, device=x.device), x)
         return torch._higher_order_ops.while_loop(lambda i, _: i < 5, lambda i, y: (i + 1, y * 2), counted)[1]
 
 
 class Numeric(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Doubles x in NumPy."""
+        """Double x in NumPy."""
         return torch.from_numpy(x.numpy() * 2)
 
 
 class Nested(nn.Module):
     def forward(self, x: Any) -> torch.Tensor:
-        """Wants an object with an image."""
+        """Use an object with an image."""
         return x.image * 2
 
 

@@ -1,4 +1,4 @@
-"""Facts of models that other tests read are what ingest gives."""
+"""The stored facts of models equal those of a fresh ingest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.slow("traces every model whose facts are kept")
 @pytest.mark.parametrize("name", model_facts.MODELS)
 def test_kept_facts_are_those_of_a_fresh_ingest(name: str) -> None:
-    """`python -m tests.model_facts` writes them anew."""
+    """`python -m tests.model_facts` rewrites them."""
     fresh, kept = (model_facts.stated(made) for made in (model_facts.fresh(name), model_facts.kept(name)))
     assert kept.keys() == fresh.keys()
     for table, columns in fresh.items():

@@ -50,7 +50,7 @@ def test_a_product_and_the_bias_added_to_it_are_a_linear_layer(tmp_path: Path) -
 
 
 def test_sizes_of_a_file_follow_the_batch(tmp_path: Path) -> None:
-    """What an exporter computes of a shape, node by node, leaves the batch free and is no operator."""
+    """An exporter's node-by-node computation of a shape leaves the batch free and is not an operator."""
     node = onnx.helper.make_node
     nodes = [
         node("Shape", ["x"], ["sizes"]), node("Gather", ["sizes", "zero"], ["batch"], axis=0),
@@ -99,7 +99,7 @@ def test_an_operator_in_a_form_that_is_not_read_is_named(tmp_path: Path) -> None
 
 
 def test_parts_of_a_sequence_are_the_parts(tmp_path: Path) -> None:
-    """Split by a size, by one with its axis lost, put together again along a new axis."""
+    """Split by a size, by one with its axis lost, joined again along a new axis."""
     node = onnx.helper.make_node
     nodes = [
         node("SplitToSequence", ["x", "size"], ["halves"], axis=1), node("SequenceAt", ["halves", "one"], ["last"]),
@@ -147,7 +147,7 @@ def test_an_exported_model_is_the_model(tmp_path: Path, is_dynamo: bool, is_opti
     pytest.importorskip("onnxscript")
     module, path = Block().eval(), tmp_path / "net.onnx"
     for parameter in module.parameters():
-        nn.init.normal_(parameter)  # equal ones would be held once
+        nn.init.normal_(parameter)  # equal ones would be stored once
     if is_dynamo:
         shapes = ({0: torch.export.Dim("batch", min=2, max=64)},)
         given = (torch.randn(2, 3, 16, 16),)

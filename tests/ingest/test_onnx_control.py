@@ -131,7 +131,7 @@ def test_a_scan_over_numbers_that_a_file_holds(tmp_path: Path) -> None:
 
 
 def counted(until: str, stop: int | None, condition: str = "") -> Any:
-    """A loop that doubles what it carries and says of each step what it carried, until its condition says no."""
+    """Build a loop that doubles its carried value and outputs it at each step, until its condition is false."""
     nodes = [
         node("Add", ["c", "c"], ["d"]), node("Identity", ["c"], ["o"]), node("Add", ["i", "one"], ["next"]),
         node("Less", ["next", until], ["on"]),
@@ -250,7 +250,7 @@ def test_an_operator_that_is_not_read_within_a_loop_is_named(tmp_path: Path) -> 
 
 
 def test_a_product_that_is_a_result_too_keeps_its_own(tmp_path: Path) -> None:
-    """The bias added to it is no part of it then."""
+    """The bias added to it is then not part of it."""
     held = {"w": np.zeros((32, 8), np.float32), "b": np.zeros(8, np.float32)}
     nodes = [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["y"])]
     made = graph(nodes, ROWS, {"p": (FLOAT, [4, 8]), "y": (FLOAT, [4, 8])}, held)

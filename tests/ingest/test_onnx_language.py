@@ -289,7 +289,7 @@ def decoder(path: Path) -> Path:
 
 def test_a_decoder_of_the_model_builder(tmp_path: Path) -> None:
     """Per token 64 x (64 + 32 + 32 + 64) + 3 x 64 x 128 + 64 x 512 = 69,632; as many tokens are kept as are new, so that attention
-    takes 2 x 4 x 16 x S x 2 S. What is not counted of it is said."""
+    takes 2 x 4 x 16 x S x 2 S. A note lists what is not counted."""
     graph, traced = pipeline.to_graph(build(parse(str(decoder(tmp_path / "net.onnx")))))
     assert total(graph, "macs") == {(1, 1, 0): 69_632.0, (1, 2, 0): 256.0}
     assert moving(graph).count("scaled_dot_product_attention") == 1
@@ -327,7 +327,7 @@ def test_an_exported_layer_is_the_layer(tmp_path: Path) -> None:
     module, path = Layer().eval(), tmp_path / "net.onnx"
     shapes = ({0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=64)},)
     for parameter in module.parameters():
-        torch.nn.init.normal_(parameter)  # equal ones would be held once
+        torch.nn.init.normal_(parameter)  # equal ones would be stored once
     given = (torch.randn(2, 5, 32),)
     torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False, opset_version=23)
     assert {"Attention", "RMSNormalization"} <= {n.op_type for n in onnx.load(path).graph.node}

@@ -1,8 +1,8 @@
-"""Small models of architectures of 2025 and 2026: what they keep for each request, all and active parameters, against what the
-library's own cache and modules hold and read when the model runs with weights.
+"""Small models of architectures of 2025 and 2026: their memory for each request, and all and active parameters, compared with
+the library's own cache and modules when the model runs with weights.
 
-The model runs in bf16, so that a state which it keeps in fp32 all the same shows. Active parameters are those that one token meets;
-tables that are looked up are left out on both sides.
+The model runs in bf16, which reveals a state that it still keeps in fp32. Active parameters are those that one token meets;
+look-up tables are left out on both sides.
 """
 
 from __future__ import annotations
@@ -150,11 +150,11 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }  # fmt: skip
-"""Class and configuration by model type."""
+"""Classes and configurations by model type."""
 
 READ_BESIDES = {"gpt_oss": 2 * 4, "llama4_text": 2 * 3 * (3 * 64 * 96)}
-"""Parameters that the library reads and charz does not count: attention sinks, a number a head, which the one operator for attention
-does not name; and the three of four experts that each of two layers runs over zeros, where engines run the one chosen."""
+"""Parameters that the library reads and charz does not count: attention sinks, a number a head, which are not operands of the
+attention operator; and the three of four experts that each of two layers runs over zeros, where engines run only the chosen one."""
 
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "longcat_flash": (
@@ -165,20 +165,20 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }  # fmt: skip
-"""Its experts are walked through one after the other, those that a token chose alone."""
+"""A model that loops over its experts, but only over those that a token chose."""
 
 FORGETS = {"minimax": ("MiniMaxForCausalLM", {**SMALL, **LOCAL, "layer_types": HYBRID, "block_size": 16})}
-"""A cache class of its own, which takes no other in its place: a prompt is answered and no step."""
+"""A model with a cache class of its own, which cannot be replaced: it has a prompt but no step."""
 
 ALWAYS = ("qwen3_next", "bamba", "deepseek_v32", "qwen3_vl", "t5gemma")
-"""Of each kind one that every run of the tests tries."""
+"""One model of each kind that every run of the tests tries."""
 
 BATCH, TOKENS, ENCODED = 2, 12, 20
 
 
 @pytest.mark.parametrize("kind", [k if k in ALWAYS else pytest.param(k, marks=pytest.mark.broad) for k in CONFIGURATIONS])
 def test_memory_of_a_request_and_parameters(tmp_path: Path, kind: str) -> None:
-    """Bytes of keys, values, states and an indexer's keys that two requests of 12 tokens leave behind, and parameters."""
+    """Bytes of keys, values, states and an indexer's keys after two requests of 12 tokens, and parameters."""
     name, values = CONFIGURATIONS[kind]
     path = written(tmp_path, kind, CONFIGURATIONS)
     config = transformers.CONFIG_MAPPING[kind].from_dict({"model_type": kind, **values})
@@ -229,7 +229,7 @@ def inputs_of(module: Any, batch: int, tokens: int) -> dict[str, torch.Tensor]:
 
 
 def charz_graph(path: str, module: Any) -> tuple[Graph, int]:
-    """What is asked of it: text alone of a model that could take pictures, an encoder's length of a model of text."""
+    """Return the graph of the request: only text for a vision-language model, an encoder's length for an encoder-decoder."""
     is_text = module.main_input_name == "input_ids"
     inputs: tuple[str, ...] = ()
     if module.config.is_encoder_decoder and is_text:
@@ -257,7 +257,7 @@ def bytes_held(cache: Any) -> int:
 
 
 def active_parameters(graph: Graph) -> float:
-    """Elements of weights that a step of one token moves: of each weight what is read of it and of its views."""
+    """Sum the weight elements that a step of one token moves: of each weight, the parts that it and its views move."""
     moved: dict[int, dict[int, float]] = {}
     for operator in graph.operators:
         if operator.is_view or operator.operator_class == "embedding":
@@ -275,7 +275,7 @@ def elements_read(graph: Graph, operator: GraphOperator, tensor: int) -> float:
 
 
 class ParametersRead(TorchDispatchMode):
-    """Notes which parts of parameters operators read, those of views and look-ups aside."""
+    """A mode that notes the parts of parameters that operators read, except by views and look-ups."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
@@ -292,5 +292,5 @@ class ParametersRead(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
     def count(self) -> int:
-        """Parameters read at all: parts of one that do not overlap add up."""
+        """Count the parameters read; disjoint parts of one add up."""
         return sum(min(self.sizes[place], sum(count for _, count in parts)) for place, parts in self.seen.items())

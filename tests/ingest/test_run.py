@@ -112,7 +112,7 @@ def test_workers_end_with_the_process_they_work_for(tmp_path):
 
 
 def _alive(session):
-    """Processes of a session that work."""
+    """Return the running processes of a session."""
     found = []
     for state in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -145,7 +145,7 @@ def test_a_users_own_model(database, tmp_path, monkeypatch):
 
 
 def test_a_name_is_one_model(database, tmp_path, monkeypatch):
-    """Another source's model of the name is refused; the same one asked for twice is written once."""
+    """A model of another source with the same name is refused; the same request twice is written once."""
     source = "import torch\ndef make():\n    return torch.nn.Linear({}, 4)\n"
     (tmp_path / "first_maker.py").write_text(source.format(8))
     (tmp_path / "second_maker.py").write_text(source.format(8))
@@ -189,7 +189,7 @@ def test_training_model_is_another_model(database):
     macs = "SELECT sum(coefficient) FROM term JOIN operator USING (model, operator_id) WHERE quantity = 'macs' AND "
     ((forward,),) = rows(database, macs + "NOT starts_with(aten_operator, 'charz.backward')")
     ((backward,),) = rows(database, macs + "starts_with(aten_operator, 'charz.backward')")
-    # two layers of 1024 x 4096: the first has no gradient of its input
+    # the first of two layers of 1024 x 4096 needs no gradient of its input
     assert backward == 2 * forward - 1024 * 4096
     assert rows(database, "SELECT is_training FROM model") == [(True,)]
 

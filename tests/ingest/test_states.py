@@ -1,4 +1,4 @@
-"""What a language model keeps of a request besides keys and values of each token."""
+"""Memory of a language model for each request other than keys and values of each token."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def test_one_trace_answers_a_prompt_and_a_step(tmp_path: Path) -> None:
 
 
 def test_no_state_is_kept_for_each_token(hybrid: Graph) -> None:
-    """4 heads of 16 x 8: nothing has as many elements a token."""
+    """4 heads of 16 x 8: no tensor has as many elements a token."""
     widest = max(t.elements.get((1, 1, 0), 0) for t in hybrid.tensors if t.role == "activation")
     assert widest < 4 * 16 * 8
 
 
 def test_work_of_the_delta_rule(hybrid: Graph) -> None:
-    """Three products of 16 x 8 a token and head; within a chunk of 64, every token but one meets all of it, with keys of 16 and values
-    of 8: thrice a key and twice a value (the scores of keys and of queries, the system's two right sides, the result)."""
+    """Three products of 16 x 8 a token and head; within a chunk of 64, every token except one meets all of it, with keys of 16 and
+    values of 8: three keys and two values (the scores of keys and of queries, the system's two right sides, the result)."""
     (operator,) = of(hybrid, "delta_rule")
     macs = {s.step: s.quantities["macs"] for s in operator.steps if "macs" in s.quantities}
     for batch, length in ((1, 1), (3, 100)):
@@ -107,7 +107,7 @@ def test_work_of_the_delta_rule(hybrid: Graph) -> None:
 
 
 def test_a_state_is_written_in_place_in_its_own_type(hybrid: Graph, rules: Rules) -> None:
-    """The recurrence's state is fp32 in the model; that of the convolution, and the recurrence's result, are what the policy says."""
+    """The recurrence's state is fp32 in the model; the policy sets the type of the convolution's state and the recurrence's result."""
     flow = flow_of(hybrid, rules.classes)
     types = propagate(flow, rules.policies["bf16"], rules)
     assert not types.casts
@@ -122,7 +122,7 @@ def test_a_state_is_written_in_place_in_its_own_type(hybrid: Graph, rules: Rules
 
 
 def test_states_of_layers_that_are_left_out(tmp_path: Path) -> None:
-    """Twelve layers in six pairs, of which four are traced: as the whole."""
+    """Twelve layers in six pairs, of which four are traced, equal the whole trace."""
     values = {**HYBRID, "num_hidden_layers": 12, "layer_types": HYBRID["layer_types"] * 6}
     path = written(tmp_path, values)
     request = build(parse(path))
@@ -150,7 +150,7 @@ def test_an_indexer_keeps_its_keys_and_lets_few_be_read(tmp_path: Path) -> None:
     (operator,) = of(graph, "latent_attention")
     assert operator.context_limit == 8
     latents = [t for t in operator.reads if graph.tensors[t].role == "kv_cache"]
-    # 5 queries of 8 latents each, before that is bounded by what there is
+    # 5 queries of 8 latents each, before the number of latents bounds this
     assert [evaluate(operator.accesses[t], 1, 5, 8) for t in latents] == [5 * 8 * 32, 5 * 8 * 8]
 
 
@@ -162,7 +162,7 @@ def test_a_chunk_is_marked(tmp_path: Path) -> None:
 
 
 def test_a_decoder_keeps_what_it_reads_of_an_encoder(tmp_path: Path) -> None:
-    """20 positions of 2 heads of 16, of keys and values in each of two layers; what makes them runs with a prompt alone."""
+    """20 positions of 2 heads of 16, of keys and values in each of two layers; the operators that compute them run only with a prompt."""
     request = build(parse(written(tmp_path, SOUND)))
     graph, traced = to_graph(request)
     assert describe(request, graph, traced)["has_context"]
@@ -185,7 +185,7 @@ def test_a_model_that_could_take_pictures_reads_text_alone(tmp_path: Path) -> No
 
 
 def test_pictures_are_not_left_out_of_what_needs_them(tmp_path: Path) -> None:
-    """CLIP compares text with pictures: naming the one does not take the other away."""
+    """CLIP compares text with images: naming one input does not drop the other."""
     values = {
         "model_type": "clip", "architectures": ["CLIPModel"], "projection_dim": 16,
         "text_config": {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 64},

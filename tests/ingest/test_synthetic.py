@@ -1,4 +1,4 @@
-"""Members of the synthetic families: work by hand, names, sizes that cannot be."""
+"""Members of the synthetic families: work by hand, names, impossible sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError
 
 
 def macs(name: str, sequence: int = 1, **settings: int) -> float:
-    """Multiply-accumulates of one sample."""
+    """Return the multiply-accumulates of one sample."""
     spec = parse(f"synthetic:{name}", settings=tuple((k, str(v)) for k, v in settings.items()))
     graph, _ = pipeline.to_graph(synthetic.build(spec))
     return sum(
@@ -27,13 +27,13 @@ def macs(name: str, sequence: int = 1, **settings: int) -> float:
     ("name", "settings", "expected"),
     [
         ("mlp", {"in": 8, "hidden": 16, "out": 4, "layers": 3}, 8 * 16 + 16 * 16 + 16 * 4),
-        # 56 + 2 - 3 over 2, and one: 28 rows; of a width of 30, 15.
+        # (56 + 2 - 3) / 2 + 1: 28 rows; of a width of 30, 15.
         ("conv2d", {"channels": 8, "out": 12, "stride": 2, "width": 30}, 28 * 15 * 12 * 8 * 9),
-        # Without a border and two apart: a window of 5 has 52 places. Four groups read two channels each.
+        # Without padding and with dilation two: a window of 5 has 52 positions. Four groups read two channels each.
         ("conv2d", {"channels": 8, "out": 12, "padding": 0, "dilation": 2, "groups": 4}, 52 * 52 * 12 * 2 * 9),
         ("conv2d_bn_act", {"channels": 8, "out": 12, "kernel": 1, "groups": 2}, 56 * 56 * 12 * 4),
         ("resnet_block", {"channels": 8, "size": 14}, 2 * 14 * 14 * 8 * 8 * 9),
-        # As many pixels and channels: no projection. Other channels: one of single pixels.
+        # As many pixels and channels: no projection. Other channels: a 1x1 projection.
         ("resnet_block", {"channels": 8, "out": 16, "size": 14}, 14 * 14 * 16 * ((8 + 16) * 9 + 8)),
         ("resnet_block", {"channels": 8, "out": 16, "size": 14, "stride": 2, "kernel": 5}, 7 * 7 * 16 * ((8 + 16) * 25 + 8)),
         ("resnet_block", {"channels": 8, "size": 15, "width": 9, "stride": 2}, 8 * 5 * 8 * ((8 + 8) * 9 + 8)),
@@ -46,7 +46,7 @@ def test_work_of_images_and_features(name: str, settings: dict[str, int], expect
 
 @pytest.mark.default
 def test_work_of_attention() -> None:
-    """10 tokens of 32 features, 2 heads of 16 or of 24: four projections, scores and their sums."""
+    """10 tokens of 32 features, 2 heads of 16 or of 24: four projections, scores and weighted sums."""
     tokens = 10
     assert macs("attention_head", tokens, width=32, heads=2) == tokens * 32 * 32 * 4 + 2 * tokens * tokens * 32
     wide = macs("attention_head", tokens, width=32, heads=2, head_width=24)
@@ -68,7 +68,7 @@ def test_a_name_says_what_does_not_follow() -> None:
         ("conv2d", {"groups": 5}, "divisible by groups"),
         ("resnet_block", {"kernel": 4}, "kernel 4 with a border of 2 gives another size than the shortcut"),
         ("pooling", {"padding": 2}, "a border of 2 is more than half of the window of 3"),
-        ("transformer_block", {"heads": 7}, "width 768 is no multiple of 7 heads"),
+        ("transformer_block", {"heads": 7}, "width 768 is not a multiple of 7 heads"),
         ("mlp", {"hidden": 0}, "a size must be a whole number above 0"),
         ("mlp", {"height": 3}, "unknown parameter: height of synthetic:mlp. There are hidden, in, layers, out"),
     ],
@@ -82,6 +82,6 @@ def test_sizes_that_cannot_be_are_told_in_a_line(name: str, settings: dict[str, 
 
 @pytest.mark.parametrize("name", synthetic.names())
 def test_every_family_is_sized(name: str) -> None:
-    """By a rule for each operator."""
+    """A rule sizes each operator."""
     graph, _ = pipeline.to_graph(synthetic.build(parse(f"synthetic:{name}")))
     assert graph.operators and all(operator.rule for operator in graph.operators)

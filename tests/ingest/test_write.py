@@ -1,4 +1,4 @@
-"""Rows of models in a file: by name, replaced whole, keys told apart."""
+"""Rows of models in a file: found by name, replaced whole, with distinct keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def named(network: Ingested, name: str) -> Ingested:
 
 
 def counts(connection) -> dict[str, dict[str, int]]:
-    """Rows of each model in each table."""
+    """Count the rows of each model in each table."""
     return {
         t.TABLE: dict(connection.execute(f"SELECT model, count(*) FROM {t.TABLE} GROUP BY model").fetchall())
         for t in MODEL_TABLES

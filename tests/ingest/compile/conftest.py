@@ -1,4 +1,4 @@
-"""Hand-made graphs: `make()` gives a builder, whose calls read like the network they stand for."""
+"""Hand-made graphs: `make()` gives a builder, whose calls read like the network."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Builder:
         role: str = "activation",
         results: int = 1,
     ) -> int:
-        """Append an operator; returns its first result. A size is that of the first operand by default."""
+        """Append an operator, and return its first result. A size defaults to that of the first operand."""
         tensors = self.graph.tensors
         if elements is None:
             elements = next(iter(tensors[reads[0]].elements.values()))

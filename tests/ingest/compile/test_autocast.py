@@ -1,6 +1,6 @@
-"""Our element types against those of a real autocast run of the same network on this CPU.
+"""charz's element types compared with a real autocast run of the same network on this CPU.
 
-The native multi-head attention is switched off: it is not in the exported graph, and converts query,
+The native multi-head attention is switched off, because the exported graph does not contain it, and it converts query,
 key and value one by one.
 """
 
@@ -30,14 +30,14 @@ KERNELS = {
     "aten.scaled_dot_product_attention": {"aten._scaled_dot_product_flash_attention_for_cpu"},
     "aten.softmax": {"aten._softmax"},
 }
-"""What the dispatcher calls for an operator of the exported graph, where the names differ."""
+"""Dispatcher names of operators of the exported graph, where the names differ."""
 
 COMPARED = ("aten.conv2d", "aten.linear", "aten.layer_norm", "aten.scaled_dot_product_attention", "aten.gelu",
             "aten.cat", "aten.embedding", "aten.tanh", "aten.softmax", "aten.relu")  # fmt: skip
 
 
 class Recorder(TorchDispatchMode):
-    """Element types that each operator writes, in order, and the conversions between real types."""
+    """A mode that records the element types that each operator writes, in order, and the conversions between real types."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,5 +116,5 @@ def test_types_and_conversions_are_those_of_a_real_run(network, casts, rules):
 
 
 def _biases(recorder: Recorder, precision: str) -> int:
-    """Additions of a bias that the dispatcher splits off a product (`mm` and `add`)."""
+    """Count the additions of a bias that the dispatcher splits from a product (`mm` and `add`)."""
     return sum(called == "aten.mm" for called, _ in recorder.written) if precision == "bf16" else 0

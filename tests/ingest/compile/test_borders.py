@@ -1,4 +1,4 @@
-"""What crosses the border of each kernel, worked out by hand."""
+"""Tensors that cross the border of each kernel, computed by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Crossing = tuple[int, int, str, str, bool]
 
 
 def crossings(graph: Graph, rules: Rules, backend: str = "eager") -> list[Crossing]:
-    """Kernel, tensor, direction, role and whether an earlier kernel made it."""
+    """Return kernel, tensor, direction, role and if an earlier kernel made it."""
     folds = rules.folds_norm[backend]
     flow = flow_of(graph, rules.classes, folds)
     border = borders(flow, partition(flow, backend, rules.fusion[backend], folds), set())
@@ -114,7 +114,7 @@ def test_a_reader_through_the_old_name_makes_an_in_place_result_cross(make, rule
     x = b.input(64)
     h = b.op("activation", x)
     scaled = b.op("elementwise", h, inplace=True)
-    y = b.op("pooling", h, elements=16)  # reads `h`, which now holds what `scaled` names
+    y = b.op("pooling", h, elements=16)  # reads `h`, which now contains the values of `scaled`
     found = crossings(b.output(y), rules, "inductor")
     assert [c[1] for c in found if c[2] == "write"] == [scaled, y]
     assert (1, h, "read", "input", True) in found

@@ -1,4 +1,4 @@
-"""Kernels of small networks under each backend, worked out by hand."""
+"""Kernels of small networks under each backend, computed by hand."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_residual_block(residual, rules, backend, expected):
 
 @pytest.mark.parametrize("backend", ["tensorrt", "onnxruntime", "openvino", "xla", "kpu"])
 def test_an_unfused_counterpart_has_a_kernel_an_operator(residual, rules, backend):
-    """Batch normalization too is a kernel there; the rows are those that a compilation of its own gives."""
+    """Batch normalization is a kernel there too; the rows equal those of a separate compilation."""
     name = f"{backend}_unfused"
     expected = ["conv", "batch_norm", "activation", "conv", "batch_norm", "elementwise", "activation"]
     assert kernels(residual, rules, name) == expected
@@ -68,7 +68,7 @@ def test_an_unfused_counterpart_has_a_kernel_an_operator(residual, rules, backen
 
 
 def rows_of(table: dict[str, list[Any]], backend: str) -> list[tuple[Any, ...]]:
-    """Rows of a backend, without its name."""
+    """Return the rows of a backend, without its name."""
     names = [name for name in table if name != "backend"]
     return [row[1:] for row in zip(table["backend"], *(table[n] for n in names), strict=True) if row[0] == backend]
 
@@ -100,7 +100,7 @@ def test_normalization_joins_the_sum_before_it_though_others_read_the_sum(make, 
 
 
 def test_no_kernel_waits_for_itself(make, rules):
-    """The first sum and the last may not fuse: the product between them needs the one for the other."""
+    """The first and the last sum may not fuse: the product between them needs the one for the other."""
     b = make()
     x = b.input(64)
     first = b.op("elementwise", x, x)

@@ -1,4 +1,4 @@
-"""Fresh pages of the allocator, and blocks handed on, against runs played by hand; sizes in MiB."""
+"""Fresh pages of the allocator, and reused blocks, compared with runs simulated by hand; sizes in MiB."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MIB = 2**20
 
 
 def grown(*held: tuple[int, int, float]) -> float:
-    """MiB of fresh pages in the second of two runs over blocks of (first, last, MiB)."""
+    """Return the MiB of fresh pages in the second of two runs over blocks of (first, last, MiB)."""
     return heap_growth([Block(first, last, size * MIB) for first, last, size in held], 8) / MIB
 
 
 def test_two_of_the_largest_size_are_given_back() -> None:
-    """A chain of results of 4: two are held at a time, and after the last 8 are free, the threshold: each run begins
+    """In a chain of results of 4, two are alive at a time, and after the last 8 are free, which is the threshold: each run begins
     with an empty heap."""
     assert grown((0, 1, 4), (1, 2, 4), (2, 3, 4)) == 8
 
@@ -38,7 +38,7 @@ def test_a_larger_block_once_freed_keeps_the_heap() -> None:
 
 
 def test_a_heap_that_shrinks_within_the_run_grows_again() -> None:
-    """6 + 6 beside 4, then 4 alone: 12 are free, the threshold, and go. The same again later in the run: twice 12. The
+    """6 + 6 and 4, then only 4: 12 are free, the threshold, and are trimmed. The same again later in the run: twice 12. The
     4 stay for the next run."""
     assert grown((0, 7, 4), (1, 2, 6), (2, 2, 6), (4, 5, 6), (5, 5, 6)) == 12 + 12
 
@@ -48,7 +48,7 @@ def test_nothing_is_given_back_below_the_first_threshold() -> None:
 
 
 def planned(graph: Any, rules: Rules) -> list[int]:
-    """Sizes of the blocks that inductor allocates, in elements of one sample, by the kernel that does."""
+    """Return the sizes of the blocks that inductor allocates, in elements of one sample, by the kernel that allocates them."""
     flow = flow_of(graph, rules.classes)
     kernels = partition(flow, "inductor", rules.fusion["inductor"], False)
     held = lifetimes(graph, kernels, flow.constants)
@@ -57,7 +57,7 @@ def planned(graph: Any, rules: Rules) -> list[int]:
 
 
 class Residual(nn.Module):
-    """Two convolutions with their normalizations beside a shortcut."""
+    """Two convolutions with their normalizations, and a shortcut."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,8 +71,8 @@ class Residual(nn.Module):
 
 
 def test_a_loop_writes_over_what_nobody_reads_again(lowered: Callable[..., Any], rules: Rules) -> None:
-    """First ReLU (the run's input is not its own to overwrite), first and second convolution; normalizations, ReLUs and
-    the sum write over their operands: 3 blocks of 8 x 100 for 5 results."""
+    """First ReLU (the run may not overwrite its input), first and second convolution; normalizations, ReLUs and
+    the sum overwrite their operands: 3 blocks of 8 x 100 for 5 results."""
     graph = lowered(Residual().eval(), torch.zeros(2, 8, 10, 10)).graph
     assert planned(graph, rules) == [800, 800, 800]
 
@@ -107,7 +107,7 @@ def test_every_backend_that_calls_aten_has_its_share(lowered: Callable[..., Any]
 def test_which_images_pytorch_looks_at(
     module: nn.Module, shape: tuple[int, ...], samples: int, image: int, lowered: Callable[..., Any]
 ) -> None:
-    """Samples (of a batch of 1) are counted of one group, undilated, no more than 3 on one side; elements of every image without gaps."""
+    """A batch of 1 counts samples for one group, undilated, at most 3 on one side; any contiguous image counts its elements."""
     g = lowered(module, torch.zeros(shape))
     assert g.value(g.only("conv"), "samples") == samples
     assert g.value(g.only("conv"), "image") == image

@@ -24,7 +24,7 @@ def test_a_convolution_of_single_pixels(make):
 
 
 def gated(make, pool="pooling", squash="aten.sigmoid.default", of_another=False, product="conv", swapped=False):
-    """x and its gate: pooled, reduced, ReLU, expanded, squashed; times x."""
+    """Build x times its gate: x pooled, reduced, ReLU, expanded, squashed."""
     b = make()
     before = b.input(400)
     x = b.op("activation", before, aten_operator="aten.silu_.default", inplace=True)
@@ -47,7 +47,7 @@ def gated(make, pool="pooling", squash="aten.sigmoid.default", of_another=False,
     ],
 )
 def test_squeeze_and_excite(make, given):
-    """All that makes the gate, and the product with what it gates, whatever views stand between."""
+    """All operators that make the gate, and the product with the gated tensor, whatever views are between."""
     graph = gated(make, **given)
     found = kinds(graph)
     assert [k for o, k in zip(graph.operators, found, strict=True) if not o.is_view] == [
@@ -60,5 +60,5 @@ def test_squeeze_and_excite(make, given):
     "given", [{"of_another": True}, {"squash": "aten.tanh.default"}, {"pool": "activation"}, {"product": "matmul"}]
 )
 def test_what_is_no_squeeze_and_excite(make, given):
-    """A gate of something else than it gates, another function, no pooling, no products by weights."""
+    """A gate of another tensor, another function, no pooling, no products by weights."""
     assert "squeeze_excite" not in kinds(gated(make, **given))

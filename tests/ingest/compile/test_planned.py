@@ -1,4 +1,4 @@
-"""The memory format that inductor plans, held against PyTorch's own decision on the same graphs."""
+"""The memory format that inductor plans, compared with PyTorch's own decision on the same graphs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from charz.ingest.compile.rules import Rules
 
 
 def own_decision(module: nn.Module, *inputs: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What inductor decides on a GPU: on a CPU with oneDNN it would not weigh anything."""
+    """Return inductor's decision on a GPU, because on a CPU with oneDNN it would not weigh anything."""
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     program = torch.export.export(module.eval(), inputs).run_decompositions()
     return "nhwc" if GraphLowering.decide_layout_opt(program.graph_module, is_inference=True) else "nchw"
 
 
 def plain(channels: int, groups: int = 1) -> nn.Module:
-    """Two convolutions of as many channels in as out."""
+    """Build two convolutions of as many channels in as out."""
     return nn.Sequential(
         nn.Conv2d(channels, channels, 3, padding=1, groups=groups), nn.ReLU(), nn.Conv2d(channels, channels, 1)
     )
@@ -43,7 +43,7 @@ def test_as_inductor_decides(
 
 def test_groups_of_several_channels_keep_nchw(lowered: Callable[..., Any]) -> None:
     """3 x 3 x 96 / 2 MACs an output pixel and channel in groups weigh 432 x 1.358 = 587, the other 96 x 0.823 = 79:
-    666, more than the 528 there are."""
+    666, more than the 528 MACs."""
     grouped = nn.Sequential(nn.Conv2d(96, 96, 3, padding=1, groups=2), nn.Conv2d(96, 96, 1))
     assert lowered(grouped, torch.empty(2, 96, 16, 16)).graph.planned_format == "nchw"
 
@@ -64,7 +64,7 @@ class Squeeze(nn.Module):
 def test_pixels_that_lie_apart_are_averaged_by_a_kernel_of_their_own(
     groups: int, kernels: int, lowered: Callable[..., Any], rules: Rules
 ) -> None:
-    """Convolution, activation, mean, product; where pixels lie together the last three are one loop."""
+    """Convolution, activation, mean, product; where pixels are adjacent the last three are one loop."""
     graph = lowered(Squeeze(groups), torch.empty(2, 96, 16, 16)).graph
     found = partition(flow_of(graph, rules.classes), "inductor", rules.fusion["inductor"], rules.folds_norm["inductor"])
     assert found.count == kernels

@@ -19,7 +19,7 @@ def types_of(graph: Graph, rules: Rules, policy: str) -> Types:
 
 @pytest.fixture
 def block(make):
-    """Norm, linear, activation, residual sum: half a transformer block."""
+    """A norm, linear, activation and residual sum: half a transformer block."""
     b = make()
     x = b.input(64)
     normed = b.op("norm", x, b.weight(8, "[8]"), aten_operator="aten.layer_norm.default")
@@ -203,7 +203,7 @@ def test_integer_quantization_survives_activations_and_sums(make, rules):
 
 
 def test_a_region_that_the_model_makes_narrow_stays_so_under_wider_policies(make, rules):
-    """Casts to bf16, a product and a cast back, as a forward with autocast of its own is traced."""
+    """Casts to bf16, a product and a cast back, traced from a forward with its own autocast."""
     b = make()
     x, w = b.input(64), b.weight(64)
     narrow_x, narrow_w = (b.op("cast", t, precision="bf16") for t in (x, w))
@@ -232,7 +232,7 @@ def windowed():
 
 
 def kernels_of(graph: Graph, types: Types) -> list[tuple[str, str]]:
-    """ATen operator and type of the arithmetic of all that runs."""
+    """Return ATen operator and arithmetic type of each kernel."""
     of = types.operator
     return [
         (o.aten_operator.split(".")[1], of[o.operator_id])
@@ -253,7 +253,7 @@ def test_the_math_path_of_attention_widens_halves_and_returns_them_as_they_came(
 
 def test_autocast_wraps_attention_as_a_whole(windowed, rules):
     types = types_of(windowed, rules, "amp-fp16")
-    # Each operand comes in fp32, is halved as autocast wants of attention, and widened by the math path; the result is halved.
+    # Each operand comes in fp32, autocast halves it, and the math path widens it again; the result is halved.
     converted = [(c.from_precision, c.to_precision) for c in types.casts]
     assert converted == [("fp32", "fp16"), ("fp16", "fp32")] * 3 + [("fp32", "fp16")]
     assert types.tensor[windowed.operators[-1].writes[0]] == "fp16"

@@ -1,4 +1,4 @@
-"""What must hold of every graph, on graphs nobody thought of."""
+"""Properties of every graph, tested on random graphs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ON_MANY_GRAPHS = settings(max_examples=100, deadline=None)
 
 @st.composite
 def graphs(draw, make):
-    """A graph of up to 25 operators: chains, branches, views, slices, in-place writes, several outputs."""
+    """Draw a graph of up to 25 operators: chains, branches, views, slices, in-place writes, several outputs."""
     b = make()
     known = [b.input(64), b.weight(16)]
     for _ in range(draw(st.integers(1, 25))):
@@ -122,7 +122,7 @@ def test_the_graph_of_kernels_is_acyclic_and_keeps_every_dependency(compiled, ru
 
 
 def _data_edges(graph: Graph):
-    """Producer and consumer operators, straight through views."""
+    """Return producer and consumer operators, through views."""
     for operator in graph.operators:
         if operator.is_view:
             continue
@@ -177,7 +177,7 @@ def test_every_tensor_and_operator_has_a_type_under_every_policy(compiled, rules
     graph, columns = data.draw(compiled)
     for row_type, count in ((TensorPrecision, len(graph.tensors)), (OperatorPrecision, len(graph.operators))):
         table = columns[row_type]
-        # Counters, so that a graph without operators compares as the zeros it has.
+        # Counters, so that a graph without operators compares equal to its zeros.
         assert Counter(table["policy"]) == Counter(dict.fromkeys(rules.policies, count))
         assert set(table["precision"]) <= set(rules.bits)
     casts = columns[PrecisionCast]

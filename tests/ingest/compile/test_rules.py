@@ -28,7 +28,7 @@ def connection(rows):
 
 @pytest.fixture
 def watched(connection):
-    """With the view that tells which models are stale."""
+    """A connection with the view that lists stale models."""
     stale = next(v for v in views.load() if v.name == "stale_compilation")
     connection.execute(stale.document.path.read_text())
     return connection

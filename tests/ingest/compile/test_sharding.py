@@ -1,4 +1,4 @@
-"""What several devices make of small networks, as engines do it, worked out by hand."""
+"""Splits of small networks over several devices, as engines do it, computed by hand."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Net:
         return self.add("aten.view.default", "view", [value], shape, is_view=True)
 
     def norm(self, value: int, width: int) -> int:
-        """The mean of squares over all features, which scales them."""
+        """Scale all features by the mean of their squares."""
         module = self.module("layers.0.norm", "RMSNorm")
         square = self.add("aten.pow.Tensor_Scalar", "elementwise", [value], f"[B, S, {width}]", module)
         mean = self.add("aten.mean.dim", "reduction", [square], "[B, S, 1]", module)
@@ -70,7 +70,7 @@ class Net:
 
 
 def found(net: Net, rules: Rules) -> tuple[dict[int, Split], Splits]:
-    """Splits by the tensor that an operator writes, and all."""
+    """Return the splits by the tensor that an operator writes, and all of them."""
     made = splits(net.graph, rules.classes)
     return {net.graph.operators[s.operator_id].writes[0]: s for s in made.operators}, made
 
@@ -81,7 +81,7 @@ def sent(made: Splits) -> list[tuple[str, int | None]]:
 
 @pytest.fixture
 def latent() -> tuple[Net, dict[str, int]]:
-    """Attention over latents as it is served: 16 heads, latents of 64 with a key of 16 that all heads share."""
+    """Attention over latents as servers run it: 16 heads, latents of 64 with a key of 16 that all heads share."""
     net = Net(512)
     at: dict[str, int] = {"query_a": net.linear(net.hidden, 512, 96), "key_a": net.linear(net.hidden, 512, 80)}
     at["query_b"] = net.linear(net.norm(at["query_a"], 96), 96, 16 * 32)
@@ -101,7 +101,7 @@ def latent() -> tuple[Net, dict[str, int]]:
 
 
 def test_latent_attention_sends_once(latent: tuple[Net, dict[str, int]], rules: Rules) -> None:
-    """Products to latents are done by every device, those of each head send nothing, and latents are on all devices whole."""
+    """Every device computes the products to latents and has all latents, and the products of each head send nothing."""
     net, at = latent
     of, made = found(net, rules)
     assert sent(made) == [("all_reduce", at["out"])]
@@ -132,7 +132,7 @@ def test_heads_of_keys_are_whole(rules: Rules) -> None:
 
 
 def test_one_product_for_queries_and_a_head_of_keys(rules: Rules) -> None:
-    """Of 7 + 2 heads' features two ninths are keys and values of one head."""
+    """Two ninths of the features of 7 + 2 heads are keys and values of one head."""
     net = Net(256)
     packed = net.linear(net.hidden, 256, 9 * 32)
     query, key, value = (
@@ -146,7 +146,7 @@ def test_one_product_for_queries_and_a_head_of_keys(rules: Rules) -> None:
 
 
 def test_one_head_is_on_every_device(rules: Rules) -> None:
-    """Of an attention that is not divided into heads; what multiplies its result is split anew and adds nothing up."""
+    """Attention that is not divided into heads; the next product is split anew and needs no sum."""
     net = Net(256)
     query, key, value = (net.linear(net.hidden, 256, 256) for _ in range(3))
     scores = net.add("aten.bmm.default", "matmul", [query, key], "[B, S, S]")
@@ -169,7 +169,7 @@ def test_what_normalizes_all_heads_collects_them(rules: Rules) -> None:
 
 
 def mixture(net: Net, is_shared: bool) -> int:
-    """Two of eight experts a token, scaled and added up, and one that all tokens pass."""
+    """Build two of eight experts a token, scaled and added, and one for all tokens."""
     experts = net.module("layers.0.mlp.experts", "Experts")
     rows = net.add("aten.index.Tensor", "gather", [net.hidden], "[2*B*S, 256]", experts)
     up = net.add("charz.grouped_mm.default", "matmul", [rows, net.weight(8, 256, 64)], "[2*B*S, 64]", experts)
@@ -187,7 +187,7 @@ def mixture(net: Net, is_shared: bool) -> int:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_experts_are_added_up_once(rules: Rules, is_shared: bool) -> None:
-    """Behind the sum over a token's experts and the one that all tokens pass: its features, not those of every choice."""
+    """After the sum over a token's experts and the shared one: its features, not those of every choice."""
     net = Net(256)
     last = mixture(net, is_shared)
     net.add_up(net.hidden, net.view(last, "[B, S, 256]"), 256)
@@ -201,7 +201,7 @@ def test_experts_are_added_up_once(rules: Rules, is_shared: bool) -> None:
     [("aten.mul.Tensor", True), ("aten.div.Tensor", True), ("aten.silu.default", False), ("aten.pow.Tensor_Scalar", False)],
 )
 def test_partial_results_go_through_what_is_linear(rules: Rules, name: str, is_linear: bool) -> None:
-    """A square of a sum is no sum of squares; nor is a product of a value with itself."""
+    """A square of a sum is not a sum of squares, and a product of a value with itself is not linear."""
     net = Net(256)
     out = net.linear(net.linear(net.hidden, 256, 64), 64, 256)
     scaled = net.add(name, "elementwise", [out], "[B, S, 256]")
@@ -219,7 +219,7 @@ def test_a_value_times_itself(rules: Rules) -> None:
 
 
 def test_what_is_joined_to_a_whole_value(rules: Rules) -> None:
-    """It is added up before."""
+    """The partial value is added first."""
     net = Net(256)
     out = net.linear(net.linear(net.hidden, 256, 64), 64, 256)
     joined = net.add("aten.cat.default", "copy", [out, net.hidden], "[B, S, 512]")
@@ -229,7 +229,7 @@ def test_what_is_joined_to_a_whole_value(rules: Rules) -> None:
 
 
 def test_a_constant_is_added_once(rules: Rules) -> None:
-    """Each device would add it."""
+    """Otherwise each device would add it."""
     net = Net(256)
     out = net.linear(net.linear(net.hidden, 256, 64), 64, 256)
     net.add("aten.add.Scalar", "elementwise", [out], "[B, S, 256]")
@@ -238,7 +238,7 @@ def test_a_constant_is_added_once(rules: Rules) -> None:
 
 
 def test_attention_and_mlp_side_by_side(rules: Rules) -> None:
-    """Engines add up both by themselves, as each of their last products does."""
+    """Engines add both separately, after their last products."""
     net = Net(256)
     query, key, value = (net.linear(net.hidden, 256, 256) for _ in range(3))
     mixed = net.attend(query, net.cache(key, 8, 32), net.cache(value, 8, 32), 8, 32)
@@ -249,7 +249,7 @@ def test_attention_and_mlp_side_by_side(rules: Rules) -> None:
 
 
 def test_a_router_is_on_every_device(rules: Rules) -> None:
-    """Its scores go through a sigmoid, and are chosen from and gathered (DeepSeek-V3)."""
+    """Its scores pass through a sigmoid, are chosen from and gathered (DeepSeek-V3)."""
     net = Net(256)
     scores = net.add("aten.sigmoid.default", "activation", [net.linear(net.hidden, 256, 8)], "[B, S, 8]")
     choice = net.add("aten.topk.default", "sort", [scores], "[B, S, 2]")

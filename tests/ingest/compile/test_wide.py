@@ -1,4 +1,4 @@
-"""Results that inductor stores in single precision, held against inductor's own plan of the same network."""
+"""Results that inductor stores in single precision, compared with inductor's own plan of the same network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IMAGE = (4, 32, 28, 28)
 
 
 class Gated(nn.Module):
-    """A normalized image and its activation, gated by its own mean or handed to a convolution."""
+    """A normalized image and its activation, gated by its own mean or passed to a convolution."""
 
     def __init__(self, activation: nn.Module, first_reader: str = "mean") -> None:
         super().__init__()
@@ -39,11 +39,11 @@ class Gated(nn.Module):
 
 
 class _Planned(Exception):
-    """Raised once inductor has planned its loops."""
+    """Exception that stops inductor once it has planned its loops."""
 
 
 def own_types(module: nn.Module, x: torch.Tensor) -> set[torch.dtype]:
-    """Element types of the images that inductor's loops hand to loops, under autocast to half precision."""
+    """Return the element types of the images between inductor's loops, under autocast to half precision."""
     found: list[Any] = []
 
     def stop(nodes: list[Any]) -> list[Any]:
@@ -65,7 +65,7 @@ def own_types(module: nn.Module, x: torch.Tensor) -> set[torch.dtype]:
 
 
 def wide_results(graph: Any, rules: Rules) -> set[tuple[str, str]]:
-    """What we say is stored in single precision: the operators that write it, and the direction of each crossing."""
+    """Return the results that charz stores in single precision: the operators that write them, and the direction of each crossing."""
     crossings = compile_graph(graph, rules)[KernelTensor]
     return {
         (graph.operators[graph.tensors[tensor].producer_operator_id].aten_operator.split(".")[1], direction)
@@ -99,7 +99,7 @@ def test_a_convolution_has_the_result_itself_stored(lowered: Callable[..., Any],
 
 
 def test_a_loop_of_another_size_cannot_join_the_normalization(lowered: Callable[..., Any], rules: Rules) -> None:
-    """What fills the border around the image reads the stored value; around a ReLU's image one loop does both."""
+    """The loop that fills the border around the image reads the stored value; around a ReLU's image one loop does both."""
     graph = lowered(Gated(nn.SiLU(), "pad"), torch.zeros(4, 16, 28, 28)).graph
     assert wide_results(graph, rules) == {("silu", "write"), ("silu", "read")}
     assert not wide_results(lowered(Gated(nn.ReLU(), "pad"), torch.zeros(4, 16, 28, 28)).graph, rules)

@@ -25,7 +25,7 @@ def test_grouped_query_multiplies_every_query_head(lowered):
 
 
 def test_causal_is_counted_whole(lowered):
-    """And says its queries and keys, from which a kernel knows what it skips; without a mask it says neither."""
+    """The steps also give queries and keys, from which a kernel's skipped share follows; without a mask they do not."""
     x = torch.empty(2, 4, 10, 8)
     g = lowered(lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=True), x, x.clone(), x.clone())
     op = g.only("attention")

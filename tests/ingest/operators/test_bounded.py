@@ -1,4 +1,4 @@
-"""Masks select at most all their elements, and say so."""
+"""Masks select at most all their elements, and are marked."""
 
 import torch
 

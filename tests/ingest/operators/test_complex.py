@@ -1,4 +1,4 @@
-"""Complex numbers in real operations, by hand."""
+"""Operations on complex numbers as real operations, by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def complex_(*sizes, dtype=torch.complex64):
     ],
 )
 def test_a_product_of_complex_numbers_is_four_real_ones(lowered, function, shape):
-    """(B, 8) by (8, 8): of 64 B products each is four, as (B, 16) by (16, 16)."""
+    """(B, 8) by (8, 8): each of 64 B products is four, as (B, 16) by (16, 16)."""
     for dtype, times in ((torch.float32, 1), (torch.complex64, 4), (torch.complex128, 4)):
         g = lowered(function, torch.empty(2, 8, dtype=dtype), torch.empty(8, 8, dtype=dtype), symbolic=False)
         (op,) = [o for o in g.graph.operators if not o.is_view]
@@ -63,7 +63,7 @@ def test_a_sum_adds_both_parts(lowered):
 
 
 def test_what_states_real_operations_is_left(lowered):
-    """A Fourier transform of 8 complex points takes 5 8 log2 8 real operations, a complex number of its polar form 4."""
+    """A Fourier transform of 8 complex points takes 5 8 log2 8 real operations, a complex number from its polar form 4."""
     g = lowered(torch.fft.fft, complex_(2, 8))
     assert g.value(g.only("fft"), "flops", batch=2) == 2 * 5 * 8 * 3
     g = lowered(torch.polar, torch.empty(2, 8), torch.empty(2, 8))
@@ -71,7 +71,7 @@ def test_what_states_real_operations_is_left(lowered):
 
 
 def test_it_is_computed_in_the_type_of_the_parts(lowered, rules):
-    """Whatever the policy does to real numbers."""
+    """The policy for real numbers does not matter."""
     g = lowered(lambda x, y: x * (y @ y), torch.empty(8, 8), complex_(8, 8, dtype=torch.complex128), symbolic=False)
     flow = flow_of(g.graph, rules.classes)
     types = propagate(flow, rules.policies["fp16"], rules)

@@ -1,4 +1,4 @@
-"""Look-ups move the rows they look up."""
+"""Look-ups move only the looked-up rows."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Gathers and scatters move what they pick."""
+"""Gathers and scatters move only the selected elements."""
 
 import torch
 

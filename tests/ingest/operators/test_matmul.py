@@ -32,7 +32,7 @@ def test_products(lowered, left, right, expected):
         g = lowered(lambda x, y: x @ y, torch.empty(left), torch.empty(right))
     else:
         g = lowered(Multiply(), torch.empty(left))
-    op = g.only("linear" if expected[0] == 1 else "matmul")  # a single product is a linear layer's
+    op = g.only("linear" if expected[0] == 1 else "matmul")  # a single product counts as a linear layer
     assert g.value(op, "macs") == expected[0] * expected[1] * expected[2] * expected[3]
     assert [g.value(op, q) for q in ("groups", "m", "n", "k")] == list(expected)
 
@@ -65,5 +65,5 @@ def test_einsum_of_which_nothing_is_contracted_is_an_elementwise_product(lowered
 def test_einsum_sums_what_one_operand_alone_has_before_it_multiplies(lowered):
     g = lowered(lambda x, y: torch.einsum("bik,bjk->bi", x, y), torch.empty(2, 5, 6), torch.empty(2, 7, 6))
     op = g.only("matmul")
-    assert g.value(op, "macs") == 5 * 6  # j is gone: five rows by a vector of six
+    assert g.value(op, "macs") == 5 * 6  # j is summed first: five rows by a vector of six
     assert g.value(op, "flops", "main_right") == 7 * 6

@@ -1,4 +1,4 @@
-"""Fake quantization: a model trained for int8 computes as it did, with its values rounded."""
+"""Fake quantization: a model trained for int8 computes as before, with rounded values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rounded(nn.Module):
         self.register_buffer("zeros", torch.zeros(4, dtype=torch.int32))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Batch x 8 to batch x 4."""
+        """Map batch x 8 to batch x 4."""
         weight = torch.fake_quantize_per_channel_affine(self.layer.weight, self.scales, self.zeros, 0, -128, 127)
         return nn.functional.linear(torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255), weight, self.layer.bias)
 
@@ -44,5 +44,5 @@ def test_a_model_prepared_for_training_in_int8_is_traced() -> None:
     graph, _ = to_graph(live.request(module, "B,8"))
     assert all(o.rule is not None for o in graph.operators)
     observed = [o for o in graph.operators if o.rule == "quantize.observed_fake_quantize"]
-    # what the linear layer gives, and its weight: nine operations an element
+    # the linear layer's result, and its weight: nine operations an element
     assert sorted(sum(o.steps[0].quantities["flops"].values()) for o in observed) == [9.0 * 4, 9.0 * 4 * 8]

@@ -10,7 +10,7 @@ def test_bilinear(lowered):
     )
     # 4 multiplications and 3 additions an output
     assert g.value(op, "flops") == 7 * 3 * 64
-    # PyTorch's thread of a pixel goes through 3 channels of every sample
+    # PyTorch's thread of a pixel loops over 3 channels of every sample
     assert g.value(op, "accesses", batch=5) == 5 * 3
 
 

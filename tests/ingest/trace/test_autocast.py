@@ -1,4 +1,4 @@
-"""Autocast within a forward: its casts are operators, of types that a real run gives."""
+"""Autocast within a forward: its casts are operators, with the types of a real run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Region(nn.Module):
         self.conv, self.head = nn.Conv2d(3, 8, 3), nn.Linear(8, 5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Batch x 3 x height x width to batch x 5."""
+        """Map batch x 3 x height x width to batch x 5."""
         with torch.autocast(self.device, dtype=self.dtype):
             y = self.head(torch.relu_(self.conv(x)).mean((2, 3)))
         return y.float() + 1
@@ -81,7 +81,7 @@ class SwitchedOff(nn.Module):
         self.layer = nn.Linear(8, 8)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Batch x 8 to batch x 8, on the device that the tensor says it is on."""
+        """Map batch x 8 to batch x 8, on the tensor's own device."""
         with torch.autocast("cuda", torch.bfloat16):
             x = self.layer(x)
             with torch.autocast(device_type=x.device.type, enabled=False):

@@ -9,7 +9,7 @@ from charz.ingest.trace.backward import add_backward
 
 
 def gradients(g):
-    """Backward operators that compute, by the forward target they reverse."""
+    """Return the backward operators that compute, by their forward targets."""
     return {
         o.aten_operator.removeprefix("charz.backward."): o
         for o in g.graph.operators
@@ -92,7 +92,7 @@ def test_operators_stay_in_order(lowered, rules):
     ],
 )
 def test_a_recurrence_has_no_gradient_of_its_input_nor_of_its_first_state(lowered, rules, make):
-    """As PyTorch's own backward pass multiplies; in double precision, where no library takes the whole recurrence."""
+    """PyTorch's own backward pass multiplies so in double precision, where no library takes the whole recurrence."""
     g = lowered(make(), torch.empty(5, 3, 6), symbolic=False)
     count = len(g.graph.operators)
     add_backward(g.graph, rules.classes)

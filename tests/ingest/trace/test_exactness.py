@@ -1,7 +1,7 @@
-"""One symbolic ingest against fresh traces at concrete sizes, operator by operator.
+"""One symbolic ingest compared with fresh traces at concrete sizes, operator by operator.
 
-Compared are the operators that compute or move bytes, in order: ATen overload, arithmetic, threads,
-and the bytes each reads and writes. Views are left out: the dynamic graph may spell them otherwise.
+The tests compare the operators that compute or move bytes, in order: ATen overload, arithmetic, threads,
+and the bytes each reads and writes. Views are left out, because the dynamic graph may spell them otherwise.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAIRS = 5
 
 
 def summary(graph: Graph, batch: int, sequence: int) -> list[tuple[object, ...]]:
-    """What every operator that is no view does at a size."""
+    """Describe the work of every operator at a size, without views."""
 
     def value(size: dict[tuple[int, int, int], float]) -> float:
         return round(evaluate(size, batch, sequence), 3)
@@ -54,7 +54,7 @@ def summary(graph: Graph, batch: int, sequence: int) -> list[tuple[object, ...]]
 
 
 def resized(request: Request, batch: int, sequence: int) -> Request:
-    """The same request at concrete sizes, nothing symbolic."""
+    """Return the same request at concrete sizes, nothing symbolic."""
     values = {BATCH: batch, SEQUENCE: sequence, CONTEXT: sequence}
 
     def resize(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Weights that a model says are not trained: no gradients, no products of a backward pass for them."""
+"""Weights that a model does not train: the backward pass has no gradients and no products for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from charz.schema.errors import CharzError
 
 
 class Adapted(nn.Module):
-    """Frozen linear layers, each with a product of two trained ones beside it."""
+    """Frozen linear layers, each with a parallel product of two trained ones."""
 
     def __init__(self, width=1024, rank=8, depth=8):
         super().__init__()
@@ -38,13 +38,13 @@ def macs(found, batch):
 
 
 def kept(graph):
-    """Names of what the backward pass reads of the forward."""
+    """Return the names of forward tensors that the backward pass reads."""
     made = {t for o in graph.operators if not o.is_backward for t in o.writes}
     return sorted({graph.tensors[t].tensor for o in graph.operators if o.is_backward for t in o.reads if t in made})
 
 
 def test_a_frozen_base_under_adapters(lowered, rules):
-    """Forward 8 (1024^2 + 2 8 1024); backward 7 1024^2 for what the bases were given, which the first has not to know, and
+    """Forward 8 (1024^2 + 2 8 1024); backward 7 1024^2 for the inputs of the bases, of which the first needs no gradient, and
     (3 8 + 7) 8 1024 of adapters: 257,818,624 for 16 samples."""
     found = trained(lowered, rules, Adapted(), torch.empty(2, 1024))
     assert macs(found, 16) == 257_818_624
@@ -54,7 +54,7 @@ def test_a_frozen_base_under_adapters(lowered, rules):
 
 
 def test_a_frozen_product_keeps_nothing_of_its_input(lowered, rules):
-    """The gradient of its input needs its weight alone: of the products below the second one's input is not kept."""
+    """The gradient of its input needs only its weight: the second product's input below is not kept."""
     module = nn.Sequential(nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False))
     module[1].requires_grad_(False)
     found = trained(lowered, rules, module, torch.empty(2, 8))
@@ -71,7 +71,7 @@ def test_frozen_layers_before_the_first_trained_one_have_no_backward(lowered, ru
 
 
 def test_a_frozen_weight_of_an_added_bias(lowered, rules):
-    """Of `bias + x w` with a frozen w: a product for the gradient of x, none for that of w."""
+    """`bias + x w` with a frozen w: a product for the gradient of x, none for that of w."""
 
     class Added(nn.Module):
         def __init__(self):
@@ -95,7 +95,7 @@ def test_a_model_of_which_nothing_trains_is_refused(lowered, rules):
 
 
 class Mixed(nn.Module):
-    """Functions whose gradients need their results, or what they were given, or nothing."""
+    """Functions whose gradients need their results, or their operands, or nothing."""
 
     def __init__(self):
         super().__init__()

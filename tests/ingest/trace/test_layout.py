@@ -1,4 +1,4 @@
-"""How tensors lie in memory under each memory format, held against PyTorch's own tensors on this machine's CPU."""
+"""Memory layouts of tensors in each memory format, compared with PyTorch's own tensors on this machine's CPU."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,19 +14,19 @@ from ..conftest import Lowered
 
 
 def layout_of(lowered: Lowered, memory_format: str, name: str) -> list[str]:
-    """Layouts of the operators of one name."""
+    """Return the layouts of the operators of one name."""
     layouts = lowered.graph.layouts[memory_format]
     return [layouts[o.operator_id] for o in lowered.graph.operators if o.aten_operator.split(".")[1] == name]
 
 
 def copies_of(lowered: Lowered, memory_format: str, name: str) -> int:
-    """Tensors copied by the operators of one name."""
+    """Count the tensors copied by the operators of one name."""
     targets = [o.aten_operator.split(".")[1] for o in lowered.graph.operators]
     return sum(targets[operator_id] == name for operator_id, _ in lowered.graph.copies[memory_format])
 
 
 class Block(nn.Module):
-    """A convolution, a normalization over channels that come last, and a convolution of what it gives."""
+    """A convolution, a normalization over channels that come last, and a convolution of its result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,8 +60,8 @@ class Halves(nn.Module):
 
 
 def test_a_convolution_copies_a_slice_of_channels(lowered: Callable[..., Any]) -> None:
-    """In either format the channels left out lie between those taken, so that what PyTorch hands to its library is not
-    the slice but a contiguous copy of it."""
+    """In either format, skipped channels are between the selected ones, so that PyTorch passes its library a contiguous
+    copy of the slice."""
     found = lowered(Halves(), torch.empty(2, 8, 16, 16))
     assert [copies_of(found, f, "conv2d") for f in ("nchw", "nhwc")] == [1, 1]
     assert copies_of(lowered(Block(), torch.empty(2, 3, 16, 16)), "nhwc", "conv2d") == 0
@@ -82,13 +82,13 @@ def test_a_sum_keeps_the_order_of_its_operands(lowered: Callable[..., Any]) -> N
 
 
 def scores(qkv: torch.Tensor) -> torch.Tensor:
-    """Attention scores of three heads cut from one projection, (batch, length, 3 * 3 * 8)."""
+    """Compute attention scores of three heads cut from one projection, (batch, length, 3 * 3 * 8)."""
     q, k, _ = qkv.reshape(qkv.shape[0], qkv.shape[1], 3, 3, 8).permute(2, 0, 3, 1, 4).unbind(0)
     return q @ k.transpose(-2, -1)
 
 
 def test_products_of_permuted_heads_copy_both_operands(lowered: Callable[..., Any]) -> None:
-    """(batch, heads) of the heads' strides cannot be one dimension, so `bmm` gets copies: two clones in PyTorch's own
+    """(batch, heads) with the heads' strides cannot be one dimension, so `bmm` gets copies: two clones in PyTorch's own
     dispatch of the same call."""
     found = lowered(scores, torch.empty(2, 10, 72))
     assert copies_of(found, "nchw", "matmul") == 2
@@ -99,13 +99,13 @@ def test_products_of_permuted_heads_copy_both_operands(lowered: Callable[..., An
 
 
 def attention(x: torch.Tensor) -> torch.Tensor:
-    """Fused attention of three heads of eight, cut from (batch, length, 24), joined again."""
+    """Compute fused attention of three heads of eight, cut from (batch, length, 24), joined again."""
     heads = x.reshape(x.shape[0], 10, 3, 8).transpose(1, 2)
     return nn.functional.scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).reshape(x.shape[0], 10, 24)
 
 
 def test_fused_attention_leaves_its_heads_together(lowered: Callable[..., Any]) -> None:
-    """As PyTorch's kernel does: joining its heads again moves nothing."""
+    """PyTorch's kernel does the same: joining its heads again moves nothing."""
     found = lowered(attention, torch.empty(2, 10, 24))
     assert layout_of(found, "nchw", "reshape")[-1] == "view"
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
@@ -123,7 +123,7 @@ def test_flattening_images_copies_where_channels_come_last(
 
 
 def shared_keys(x: torch.Tensor) -> torch.Tensor:
-    """Attention of six heads that share two heads of keys, joined again."""
+    """Compute attention of six heads that share two heads of keys, joined again."""
     heads = x.reshape(x.shape[0], 10, 6, 8).transpose(1, 2)
     keys = x[..., :16].reshape(x.shape[0], 10, 2, 8).transpose(1, 2)
     found = nn.functional.scaled_dot_product_attention(heads, keys, keys, is_causal=True, enable_gqa=True)
@@ -131,7 +131,7 @@ def shared_keys(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_heads_that_share_keys_keep_the_layouts_of_the_model(lowered: Callable[..., Any]) -> None:
-    """The result lies as the query does, so that joining its heads is no copy."""
+    """The result has the query's layout, so that joining its heads needs no copy."""
     found = lowered(shared_keys, torch.empty(2, 10, 48))
     assert found.graph.layout_problem is None
     assert layout_of(found, "nchw", "contiguous") == ["view"]
@@ -158,7 +158,7 @@ def test_an_operator_that_meta_tensors_refuse_is_named(
 
 
 class Positive(nn.Module):
-    """Where numbers are above zero: nobody knows how many."""
+    """Positions of numbers above zero, whose count is unknown."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.nonzero(x > 0) + 1
@@ -168,8 +168,8 @@ class Positive(nn.Module):
 def test_weights_of_one_tap_or_one_channel_ask_for_channels_last_too(
     side: int, groups: int, lowered: Callable[..., Any]
 ) -> None:
-    """A group normalization on a GPU writes nchw; the convolution behind it copies that into the order of its weights,
-    whose strides alone tell it."""
+    """A group normalization on a GPU writes nchw; the next convolution copies that into the order of its weights,
+    which only their strides show."""
 
     def conv() -> nn.Conv2d:
         return nn.Conv2d(64, 64, side, padding=side // 2, groups=groups)

@@ -1,4 +1,4 @@
-"""Loops that are one operator of PyTorch: each step of those over slices is in the graph."""
+"""Loops that are one operator of PyTorch: the graph contains each step of those over slices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Stacked(nn.Module):
 
 
 class Trees(nn.Module):
-    """Two values carried, two scanned from the end, two made at each step."""
+    """Two carried values, two scanned from the end, two made at each step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Trees(nn.Module):
         return state, count, sums, states
 
     def written(self, x: Tensor) -> tuple[Tensor, ...]:
-        """The same as a loop of Python."""
+        """Compute the same in a Python loop."""
         states = []
         for i in (2, 1, 0):
             x = torch.tanh(x @ self.w[i] + self.b[i])
@@ -74,7 +74,7 @@ class Mapped(nn.Module):
 
 
 class Running(nn.Module):
-    """Running products by the operator itself, which PyTorch's own function calls on a GPU alone."""
+    """Running products by the operator itself, which PyTorch's own function calls only on a GPU."""
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.ops.higher_order.associative_scan(lambda a, b: (a * b,), [x], ())[0]  # type: ignore[no-any-return]
@@ -100,7 +100,7 @@ def test_a_scan_over_stacked_weights_is_its_layers() -> None:
 
 
 def test_a_saved_scan_is_its_layers(tmp_path: Path) -> None:
-    """As PyTorch saves it, one operator with a block: 6 x 4 x 32 x 32 = 24,576."""
+    """PyTorch saves it as one operator with a block: 6 x 4 x 32 x 32 = 24,576."""
     program = torch.export.export(Stacked(), (torch.zeros(4, 32),), strict=True)
     assert any(node.target is torch.ops.higher_order.scan for node in program.graph.nodes)
     torch.export.save(program, tmp_path / "net.pt2")
@@ -119,17 +119,17 @@ def test_steps_make_what_a_loop_of_python_makes() -> None:
 
 
 def test_a_map_runs_once_a_sample() -> None:
-    """Five samples of 4 x 32 by 16; a free batch is fixed, and the reason said."""
+    """Five samples of 4 x 32 by 16; a free batch is fixed, and the reason recorded."""
     graph = lowered(Mapped(), torch.zeros(5, 4, 32))
     assert total(graph, "macs") == {(0, 0, 0): 5.0 * 4 * 32 * 16}
     assert moving(graph) == ["new_ones", *["linear", "add"] * 5, "stack"]
     _, traced = pipeline.to_graph(live.request(Mapped(), "B,4,32"))
-    assert not traced.is_batch_symbolic and "dimension 0 of x for a number" in (traced.reason or "")
+    assert not traced.is_batch_symbolic and "dimension 0 of x as a number" in (traced.reason or "")
 
 
 def test_an_associative_scan_combines_neighbours() -> None:
-    """Of 8 rows 4 + 3 pairs, of their 4 products 2 + 1, of those 1: 11 products a column. PyTorch also multiplies the
-    none of 2 rows that have a row before their pair."""
+    """Of 8 rows 4 + 3 pairs, of their 4 products 2 + 1, of those 1: 11 products a column. PyTorch also multiplies
+    0 of 2 rows that have a row before their pair."""
     graph = lowered(Running(), torch.zeros(8, 32))
     assert total(graph, "flops") == {(0, 0, 0): 11.0 * 32}
     assert moving(graph).count("mul") == 6

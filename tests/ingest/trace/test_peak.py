@@ -1,5 +1,5 @@
-"""Peak memory around PyTorch's attention, modules whose body is a function and one that no fused kernel takes, and of a network that
-is trained, against the tracker."""
+"""Peak memory of PyTorch's attention, of modules whose body is a function, of one that no fused kernel takes, and of a network in
+training, compared with the tracker."""
 
 from __future__ import annotations
 

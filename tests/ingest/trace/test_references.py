@@ -1,4 +1,4 @@
-"""Lifetimes: what the model's Python code holds on to, seen while it is traced, and what is computed once."""
+"""Lifetimes: tensors that the model's Python code keeps, observed during a trace, and values computed once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Lower = Callable[..., Any]
 
 
 def spans(graph: Graph) -> dict[str, tuple[int, int]]:
-    """First and last kernel of each storage under eager, by the name of its tensor."""
+    """Return the first and last kernel of each storage under eager, by the name of its tensor."""
     rules = from_rows(loader.load().rows)
     kernels = partition(flow_of(graph, rules.classes), EAGER, rules.fusion[EAGER], rules.folds_norm[EAGER])
     return {graph.tensors[t].tensor: span for t, span in lifetimes(graph, kernels).items()}
@@ -78,7 +78,7 @@ class _Inner(nn.Module):
 def test_call_of_a_module_holds_its_argument(lowered: Lower) -> None:
     graph = lowered(_Caller(), torch.empty(2, 3)).graph
     assert spans(graph)["sin"] == (0, 3)  # until the inner relu
-    for tensor in graph.tensors:  # as a program that arrives exported, where nothing was watched
+    for tensor in graph.tensors:  # like a program that arrives exported, whose trace nothing observed
         tensor.held_operator_id = None
     assert spans(graph)["sin"] == (0, 3)
 

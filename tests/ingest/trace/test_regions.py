@@ -1,4 +1,4 @@
-"""What wraps parts of a forward, in the backward pass: counts by hand, and by what PyTorch itself runs and keeps."""
+"""Regions around parts of a forward, in the backward pass: counts by hand, and by PyTorch's own run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRODUCT = BATCH * WIDTH * WIDTH
 
 
 class Three(nn.Module):
-    """Three linear layers whose second runs as a subclass says, between activations."""
+    """Three linear layers with activations between; subclasses decide how the second runs."""
 
     def __init__(self):
         super().__init__()
@@ -65,7 +65,7 @@ class Decorated(Three):
 
 
 class SwitchedOff(Three):
-    """Switches gradients off and back to what they were, as code does that knows no contexts."""
+    """A module that switches gradients off and restores them, as code without context managers does."""
 
     def covered(self, x):
         before = torch.is_grad_enabled()
@@ -82,7 +82,7 @@ class SwitchedOn(Three):
 
 
 def macs_of(module):
-    """Multiply-accumulates of a step that charz counts, and those that PyTorch runs."""
+    """Return the multiply-accumulates of a step that charz counts, and those that PyTorch runs."""
     with FlopCounterMode(display=False) as counter:
         module.train()(torch.randn(BATCH, WIDTH)).sum().backward()
     return counter.get_total_flops() // 2
@@ -105,7 +105,7 @@ def counted(found):
         (Checkpointed, 3 + 5 + 1),
         (Reentrant, 3 + 5 + 1),
         (Whole, 3 + 5 + 1),
-        (WithoutGradient, 3 + 1),  # the gradient of the third weight alone
+        (WithoutGradient, 3 + 1),  # only the gradient of the third weight
         (Detached, 3 + 1),
         (Decorated, 3 + 1),
         (SwitchedOff, 3 + 1),
@@ -121,14 +121,14 @@ def backward(found):
 
 
 def kept(found):
-    """Names of what the backward pass reads of the forward, its inputs and weights apart."""
+    """Return the names of forward tensors that the backward pass reads, except inputs and weights."""
     graph = found.graph
     made = {t for o in graph.operators if not o.is_backward for t in o.writes}
     return sorted({graph.tensors[t].tensor for o in backward(found) for t in o.reads if t in made})
 
 
 def test_a_checkpoint_keeps_what_it_is_given_alone(lowered, rules):
-    """Sines and the product between them are made again, up to the last that is read: PyTorch stops before the last sine, which
+    """Sines and the product between them are made again, up to the last one read: PyTorch stops before the last sine, which
     a re-entrant checkpoint makes too."""
     assert kept(trained(lowered, rules, Three())) == ["linear", "linear_1", "sin", "sin_1"]
     early, whole = (trained(lowered, rules, module()) for module in (Checkpointed, Reentrant))
@@ -163,7 +163,7 @@ def test_every_checkpoint_of_many_layers_is_its_own(lowered, rules):
     found = trained(lowered, rules, Many())
     again = [o for o in backward(found) if o.is_repeated]
     assert len({o.checkpoint for o in again}) == 12
-    # The last product of each is not made again; the first layer's input has no gradient.
+    # The last product of each is not recomputed; the first layer's input has no gradient.
     assert counted(found) == (12 * (3 + 2 + 6) - 1) * PRODUCT == macs_of(Many())
 
 
@@ -221,7 +221,7 @@ def test_what_is_not_honoured_is_named_once(lowered, rules, module, said):
 
 
 def test_marks_survive_autocast(lowered, rules):
-    """Casts are operators of a program that is made from the traced one."""
+    """A program with casts as operators is made from the traced one."""
 
     class Narrow(Checkpointed):
         def forward(self, x):
@@ -233,8 +233,8 @@ def test_marks_survive_autocast(lowered, rules):
 
 
 def test_marks_of_an_exported_program(lowered, rules, tmp_path):
-    """A region without gradients is a call of its own in a program that was exported with gradients switched on, and what is frozen
-    stays so in its file."""
+    """A region without gradients is a separate call in a program that was exported with gradients enabled, and frozen
+    weights stay frozen in its file."""
     from charz.ingest.pipeline import to_graph
     from charz.ingest.sources import build
     from charz.ingest.sources.spec import parse
@@ -249,7 +249,7 @@ def test_marks_of_an_exported_program(lowered, rules, tmp_path):
 
 
 def test_marks_survive_what_is_traced_for_many_samples(lowered, rules):
-    """A program with `vmap` is made anew from the traced one."""
+    """A program with `vmap` is made from the traced one."""
 
     class Mapped(Checkpointed):
         def forward(self, x):

@@ -1,4 +1,4 @@
-"""Stages of operators: what overwrites memory waits for those that read it, under whatever name."""
+"""Stages of operators: an operator that overwrites memory waits for its readers, under whatever name."""
 
 from __future__ import annotations
 

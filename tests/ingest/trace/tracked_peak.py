@@ -1,9 +1,9 @@
-"""Peak activation memory of PyTorch's own attention modules, and of a network that is trained: a line a module with charz's
+"""Peak activation memory of PyTorch's own attention modules, and of a network in training: a line a module with charz's
 figure and the tracker's.
 
 The tracker (`torch.distributed._tools.mem_tracker`) patches torch for the whole process, so test_peak.py runs this
-file in one of its own. PyTorch's fast path is off: it hands a whole layer to one C++ call, in which the tracker sees
-nothing, and charz lowers the layer that it stands for.
+file in a separate process. PyTorch's fast path is off, because it passes a whole layer to one C++ call, which the tracker
+cannot see into, while charz lowers the layer itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Padded(nn.Module):
 
 
 class Windows(nn.Module):
-    """Attention within windows as a dimension of its own, which no fused kernel takes."""
+    """Attention with windows as a dimension of their own, which no fused kernel takes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ MODULES = {
 
 
 def tracked_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
-    """What the tracker reports, on fake tensors. [byte]"""
+    """Return the tracker's figure, on fake tensors. [byte]"""
     from torch.distributed._tools.mem_tracker import MemTracker
 
     with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
@@ -126,7 +126,7 @@ def tracked_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
 
 
 def tracked_step_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
-    """What the tracker reports of two steps with Adam: activations, their gradients and inputs. [byte]"""
+    """Return the tracker's figure for two steps with Adam: activations, their gradients and inputs. [byte]"""
     from torch.distributed._tools.mem_tracker import MemTracker
 
     optimizer = torch.optim.Adam(module.parameters(), foreach=False)
@@ -144,7 +144,7 @@ def tracked_step_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> fl
 
 
 def predicted_byte(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> float:
-    """What charz predicts, gradients of weights apart, in the allocator's blocks. [byte]"""
+    """Return charz's prediction without gradients of weights, in the allocator's blocks. [byte]"""
     from charz.hardware_catalog import loader
     from charz.ingest.compile.dataflow import flow_of
     from charz.ingest.compile.fusion import partition
