@@ -70,10 +70,10 @@ def test_of_a_union_the_first_branch_has_the_texts() -> None:
         (with_body("FROM confidence"), "no SELECT at the beginning of a line"),
         (with_body("SELECT 1 + 1"), r"an output needs AS name: .*v.sql:4. Found '1 \+ 1'"),
         (with_body(item("1 AS a, FROM WHERE")), "does not parse"),
-        (with_body("SELECT 1 AS a; SELECT 2"), "holds one statement|needs AS name"),
+        (with_body("SELECT 1 AS a; SELECT 2"), "has exactly one statement|needs AS name"),
         (
             "-- Sum: a, seconds\n" + with_body(item("rank AS a")),
-            "a sum does not say all it should.*column, field, kinds",
+            "a sum lacks a field or has too many.*column, field, kinds",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
         ({"macro/half.sql": "SELECT 1"}, "no `CREATE MACRO name"),
         ({"macro/other.sql": "CREATE MACRO half(x) AS x;"}, "two macros have the same name"),
         ({"macro/half.sql": "CREATE MACRO half(x) AS quarter(x);"}, "in a circle: half -> quarter -> half"),
-        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "other arguments than it has: .*v.sql. Found 2 of x"),
+        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "called with a wrong number of arguments: .*v.sql. Found 2 of x"),
     ],
 )
 def test_a_macro_that_cannot_be_written_out_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:

@@ -38,9 +38,9 @@ def test_good_files_have_no_problems(tmp_path: Path) -> None:
         (item("LAG(rank, 1, 0) OVER (ORDER BY rank) AS a"), "write COALESCE(LAG(x)"),
         (item("LAG(rank) OVER (ORDER BY -rank) AS a"), "a window is ordered by columns"),
         (item("rank // 2 AS a"), "// does not port"),
-        (item("rank AS a_byte").replace("What.", "What. [s]"), "column a_byte must say [byte], it says [s]"),
+        (item("rank AS a_byte").replace("What.", "What. [s]"), "column a_byte needs [byte], it has [s]"),
         ("SELECT\n    rank + 1 AS a\nFROM confidence", "line 5: column a has no text"),
-        ("SELECT\n    -- Part of the catalog.\n    rank AS hardware\nFROM confidence", "stands in sql/keys.py already"),
+        ("SELECT\n    -- Part of the catalog.\n    rank AS hardware\nFROM confidence", "is in sql/keys.py already"),
         (item("rank AS b"), "grain column a is not a column"),
         (item("rank AS a") + "\n" * 150 + "WHERE TRUE", "lines; a file has at most 150"),
     ],
@@ -88,7 +88,7 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
         "4_cost/w.sql": with_body(item("kind AS a", "source"), name="w"),
     }
     assert lint.check(folder(tmp_path, files)) == [
-        "3_mapping/v.sql: no view reads it; a report stands in 6_report",
+        "3_mapping/v.sql: no view reads it; a report belongs in 6_report",
         "3_mapping/v.sql: reads w of the later layer 4_cost",
     ]
 
@@ -96,10 +96,10 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("layer", "source", "message"),
     [
-        ("1_hardware", "scenario", "a maintained table of parts rests on scenario, a table of models or scenarios"),
-        ("1_hardware", "kernel", "a maintained table of parts rests on kernel, a table of models or scenarios"),
-        ("2_workload", "hardware", "a maintained table of runs rests on hardware, a table of the hardware"),
-        ("2_workload", "efficiency", "a maintained table of runs rests on efficiency, a table of the hardware"),
+        ("1_hardware", "scenario", "a maintained table of parts depends on scenario, a table of models or scenarios"),
+        ("1_hardware", "kernel", "a maintained table of parts depends on kernel, a table of models or scenarios"),
+        ("2_workload", "hardware", "a maintained table of runs depends on hardware, a table of the hardware"),
+        ("2_workload", "efficiency", "a maintained table of runs depends on efficiency, a table of the hardware"),
         ("2_workload", "kernel", "a maintained table of runs has the columns model and scenario_id"),
         ("4_cost", "kernel", "rows are kept in 1_hardware and 2_workload only; write CREATE VIEW"),
     ],
@@ -119,7 +119,7 @@ def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
         "6_report/v.sql": with_body("SELECT\n    *\nFROM w"),
     }
     assert lint.check(folder(tmp_path, files)) == [
-        "5_rollup/other.sql: line 3: column a has no text; write `-- What it holds. [unit]` above it",
+        "5_rollup/other.sql: line 3: column a has no text; write `-- Its meaning. [unit]` above it",
         "5_rollup/other.sql: no `-- Grain:` line with the columns that tell its rows apart",
         "5_rollup/other.sql: no description above CREATE VIEW",
         "5_rollup/other.sql: the file is named other, the relation w",
