@@ -1,4 +1,4 @@
-"""The format of a file of `sql/`, and what follows from all of them: order, circles, chains."""
+"""The format of a file of `sql/`, and rules over all files: order, cycles, macros."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ MACROS = {
 
 
 def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
-    """Also within another and within its own arguments, and every line stays where it is."""
+    """Macros expand within others and within their own arguments, and line numbers stay."""
     body = "SELECT\n    -- What. 'half(1)'\n    quarter(\n        rank + half\n    ) || 'half(2)' AS a,\n    half(half(b.rank)) AS half\nFROM b"
     root = folder(tmp_path, {**MACROS, "3_mapping/v.sql": with_body(body)})
     (view,) = views.load(root)
@@ -126,7 +126,7 @@ def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
         ({"macro/half.sql": "SELECT 1"}, "no `CREATE MACRO name"),
         ({"macro/other.sql": "CREATE MACRO half(x) AS x;"}, "two macros have the same name"),
         ({"macro/half.sql": "CREATE MACRO half(x) AS quarter(x);"}, "in a circle: half -> quarter -> half"),
-        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "called with a wrong number of arguments: .*v.sql. Found 2 of x"),
+        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "wrong number of arguments: .*v.sql. Found 2 of x"),
     ],
 )
 def test_a_macro_that_cannot_be_written_out_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a file must keep to, rule by rule."""
+"""Rules for files of `sql/`, one by one."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
     ],
 )
 def test_a_maintained_table_has_one_root(tmp_path: Path, layer: str, source: str, message: str) -> None:
-    """Also through a view."""
+    """The rule also applies through a view."""
     files = {
         f"{layer}/w.sql": with_body(item("COUNT(*) AS a", source), "w"),
         f"{layer}/v.sql": with_body("SELECT\n    a\nFROM w", kind="TABLE"),
@@ -127,7 +127,7 @@ def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
 
 
 def test_one_error_a_cause(tmp_path: Path) -> None:
-    """What reads a view that does not bind has no errors of its own."""
+    """A view that reads a failed one has no errors of its own."""
     files = {
         "3_mapping/u.sql": with_body(item("nothing AS a"), "u"),
         "4_cost/v.sql": with_body("SELECT\n    a\nFROM u"),
@@ -151,7 +151,7 @@ CHAIN = {
         "total",
     ),
 }
-"""Two mechanisms and what they come to."""
+"""Two mechanisms and their sum."""
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_sum_holds_every_term_of_its_kinds(tmp_path: Path, name: str, old: str
 
 @pytest.mark.slow("lints every file for each term")
 def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
-    """A summand that is taken from the shipped sum is missed, by name."""
+    """A summand removed from the shipped sum is reported by name."""
     shutil.copytree(views.ROOT, tmp_path / "sql", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     for name, summand, column in (("untiled", " + paging_s", "exposed_s"), ("memory", ", reload_s", "memory_s")):
         path = tmp_path / "sql" / "4_cost" / f"cost_{name}.sql"
@@ -197,7 +197,7 @@ def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
     ],
 )
 def test_a_macro_keeps_to_the_contract(tmp_path: Path, text: str, message: str) -> None:
-    """One problem, however many call it."""
+    """The macro is reported once, however many files call it."""
     body = item("rank AS a") if "nobody" in message else item(f"{text.split('MACRO ')[1].split('(')[0]}(rank) AS a")
     problems = lint.check(folder(tmp_path, {"macro/half.sql": text, "6_report/v.sql": with_body(body)}))
     assert len(problems) == 1 and message in problems[0], problems
