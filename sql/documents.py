@@ -116,7 +116,19 @@ class Document:
 
 
 def parse(path: Path, text: str) -> Document:
-    """Parse the text of a file. Raises `CharzError` naming file and line."""
+    """Parse the text of a file. Raises `CharzError` naming file and line.
+
+    >>> text = '''-- Peaks of parts.
+    ... -- Grain: hardware
+    ... CREATE VIEW v AS
+    ... SELECT
+    ...     -- Peak rate. [ops/s]
+    ...     units * rate AS peak_ops_per_s
+    ... FROM t'''
+    >>> document = parse(Path("1_hardware/v.sql"), text)
+    >>> document.name, document.grain, document.items[0].description, document.items[0].unit
+    ('v', ('hardware',), 'Peak rate.', 'ops/s')
+    """
     head = _HEAD.search(text)
     if head is None:
         raise CharzError(

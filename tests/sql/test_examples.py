@@ -12,10 +12,10 @@ import charz.sql
 
 MODULES = sorted(module.name for module in pkgutil.iter_modules(charz.sql.__path__))
 WITH_EXAMPLES = {
-    "answers", "compose", "evaluate", "foreign", "graph", "macros", "maintain", "portable", "reading", "restate", "spark", "terms",
-    "triggers",
+    "answers", "compose", "documents", "evaluate", "foreign", "graph", "macros", "maintain", "portable", "reading", "restate", "spark",
+    "terms", "triggers",
 }  # fmt: skip
-"""Modules that write SQL texts, each with an example."""
+"""Modules that read or write SQL texts, each with an example."""
 
 
 @pytest.mark.parametrize("name", MODULES)
