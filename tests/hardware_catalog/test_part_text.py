@@ -54,15 +54,15 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     path = tmp_path / "mine.yaml"
     with charz.open(tmp_path / "parts.duckdb") as session:
         text = session.hardware.template(family, out=path)
-    assert path.read_text() == text and "# Units of this kind on the part" in text
+    assert path.read_text() == text and "# Number of units in the cluster" in text
     rows = loader.load_part(path, catalog)
     assert [row.family for row in rows[Hardware]] == [family]  # type: ignore[attr-defined]
     assert [row.source_id for row in rows[Source]] == [f"my_{family}_datasheet"]  # type: ignore[attr-defined]
     assert not rows.get(HardwareConflict)
-    # Families of arrays say what stays in them, the others that a part may have some.
+    # Families with arrays state a dataflow; for others it is a comment, since a part may have arrays.
     stays = {"tpu": "weight_stationary", "kpu": "wavefront", "npu": "weight_stationary"}.get(family)
     assert [row.dataflow for row in rows[Hardware]] == [stays]  # type: ignore[attr-defined]
-    assert (f'\ndataflow: "{stays}"  # What stays' if stays else '\n# dataflow: "weight_stationary"  # Of a cluster with array_rows') in text
+    assert (f'\ndataflow: "{stays}"  # Operand that stays' if stays else '\n# dataflow: "weight_stationary"  # For a cluster with array_rows') in text
     arrays = {(row.array_rows, row.array_columns) for row in rows[HardwareCluster]}  # type: ignore[attr-defined]
     # The Hailo-8's 26 TOPS on 32 units at 1.6 GHz take 253.9 multiply-accumulates of a unit and clock: 16 x 16.
     assert arrays == {"tpu": {(128, 128)}, "kpu": {(32, 32)}, "npu": {(16, 16)}}.get(family, {(None, None)})

@@ -61,7 +61,7 @@ def test_what_is_installed_answers_and_carries_its_documentation(installed: Path
         )
         query = "SELECT description FROM view_column WHERE view = 'rank_count' AND column_name = 'is_guess'"
         assert connection.execute(query).fetchall() == [
-            ("True for `assumed`: counted in every report that rests on it.",)
+            ("True for `assumed`: reports count the numbers of this level that they use.",)
         ]
 
 
