@@ -387,7 +387,7 @@ class HardwareMesh(Row):
     hardware: str
     """Part it belongs to."""
     mesh: str
-    """`unit` (between the units of a die, or of the part), `die` (between dice) or `element` (within an array)."""
+    """`unit` (between the units of a die, or of the part), `die` (between dies) or `element` (within an array)."""
     mesh_rows: Annotated[int | None, Plausible(1, 1000)]
     """Rows of the mesh; null: as close to the number of columns as possible."""
     mesh_columns: Annotated[int | None, Plausible(1, 1000)]
