@@ -1,4 +1,4 @@
-"""Reads a YAML file as plain data, within limits that no part needs: what is beyond them is refused before it is built."""
+"""Reading of a YAML file as plain data within limits that no part needs: a file beyond them is refused before it is built."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .problem import CatalogError, Problem
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MOST_BYTE = 2**20
-"""Size of the file; the largest part shipped has 12 KB."""
+"""Largest size of a file; the largest shipped part has 12 KB. [byte]"""
 MOST_DEPTH = 20
 MOST_VALUES = 20_000
 MOST_LETTERS = 2_000
-"""Of one value."""
+"""Largest number of letters in one value."""
 
 
 def read(path: Path) -> Any:
-    """The document in the file at `path`.
+    """Return the document in the file at `path`.
 
     Raises:
-        CatalogError: the file cannot be read, is no YAML or is beyond the limits.
+        CatalogError: the file cannot be read, is not YAML or exceeds a limit.
     """
     text = _text(path)
     try:
@@ -33,7 +33,7 @@ def read(path: Path) -> Any:
         where = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "broken YAML"
         raise _problem(path, where, str(what), "correct the YAML there") from error
-    except ValueError as error:  # a date or a number that there is not, e.g. 2020-13-45
+    except ValueError as error:  # an impossible date or number, e.g. 2020-13-45
         raise _problem(path, None, str(error), "write it as text, in quotes") from error
 
 

@@ -1,4 +1,4 @@
-"""Energies of memory by rule held against those that documents state: of one technology, at one scope."""
+"""Check of memory energies by rule against documented ones of the same technology and scope."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from charz.schema.catalog import EnergyFact, SiliconRule
 from charz.schema.row import Row
 
 MOST_FACTOR = 1.5
-"""Between a rule and a stated energy, beyond which they are listed; assumed: documents on one technology differ by as much."""
+"""Largest accepted ratio of a rule's energy and a stated one; assumed: documents on one technology differ by as much."""
 
 _QUANTITY, _PJ = "dram_pj_per_byte", 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """A rule and a stated energy that are further apart than they may be."""
+    """A rule and a stated energy that differ by more than the accepted ratio."""
 
     rule: str
     rule_j_per_byte: float
@@ -27,7 +27,7 @@ class Off:
 
     @property
     def line(self) -> str:
-        """Both, and how far apart they are."""
+        """Both energies and their ratio, as a sentence."""
         stated, by_rule = self.fact_j_per_byte / _PJ, self.rule_j_per_byte / _PJ
         factor = max(stated / by_rule, by_rule / stated)
         return (
@@ -37,8 +37,8 @@ class Off:
 
 
 def off(tables: dict[type[Row], list[Row]], most_factor: float = MOST_FACTOR) -> list[Off]:
-    """Rules that are further than a factor from an energy stated of their technology at their scope, which is that of the
-    first fact that their reason cites; a rule that cites none is of no known scope."""
+    """Find rules that differ by more than a factor from an energy stated for their technology at their scope. A rule's scope is that of
+    the first fact that its reason cites; a rule that cites none is skipped."""
     facts = {row.energy_fact_id: row for row in tables.get(EnergyFact, []) if isinstance(row, EnergyFact)}
     rules = [r for r in tables.get(SiliconRule, []) if isinstance(r, SiliconRule) and r.quantity == _QUANTITY]
     return [found for rule in rules for found in _off(rule, facts, most_factor)]
@@ -58,13 +58,13 @@ def _off(rule: SiliconRule, facts: dict[str, EnergyFact], most_factor: float) ->
 
 
 def _is_of_memory(fact: EnergyFact, technology: str) -> bool:
-    """True for main memory of a technology, not for caches stated of a part that has it."""
+    """Return whether a fact is about main memory of the technology, not about caches of a part that has it."""
     words = fact.what.lower()
     return fact.technology == technology and any(word in words for word in ("dram", "path", technology.lower()))
 
 
 def j_per_byte(fact: EnergyFact) -> float | None:
-    """A stated energy for each byte; None where it is not of a number of bits or bytes. [J/byte]"""
+    """Return a stated energy per byte; None if it is not stated per bits or bytes. [J/byte]"""
     match = re.fullmatch(r"(?:(\d+)-)?(bit|byte)(?: access)?", fact.per)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""Reads designs of other tools as parts of one array: a configuration of SCALE-Sim, an architecture of Timeloop.
+"""Import of other tools' designs as parts with one array: a configuration of SCALE-Sim, an architecture of Timeloop.
 
-What these files say, and no more, becomes numbers: an array, memories on the chip, main memory, a clock. Energy, area and the rest follow by
-charz's own rules.
+Only the numbers of these files are imported: an array, memories on the chip, main memory, a clock. Energy, area and the rest follow
+from charz's own rules.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .part_file import SCHEMA
 
 KIB = 1024
 UNLIMITED_W = 1000
-"""Limit of power of a design whose file has none: more than an array on one die draws. [W]"""
+"""Power limit of a design whose file states none: more than an array on one die draws. [W]"""
 
 DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
-"""What stays in the array, as SCALE-Sim names it."""
+"""Operand that stays in the array, by SCALE-Sim's name of the dataflow."""
 
 OTHER_MEMORIES = ("DRAM", "dram")
 ARITHMETIC = re.compile(r"mac|alu|compute|multiplier", re.IGNORECASE)
 MANY = re.compile(r"(.+)\[\s*(\d+)\s*\.\.\s*(\d+)\s*\]")
-"""Name of several alike, e.g. `PE[0..167]`."""
+"""Name of several equal components, e.g. `PE[0..167]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory on the chip, all its instances together."""
+    """A memory on the chip: the sum of its instances."""
 
     capacity_byte: float
     bandwidth_byte_per_s: float | None
@@ -44,7 +44,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a file says of an accelerator."""
+    """An accelerator as a file describes it."""
 
     what: str
     rows: int
@@ -54,14 +54,14 @@ class Design:
     dram_byte_per_s: float
     process_nm: float | None
     memories: Sequence[Memory]
-    """From the outside in; two at most."""
+    """Memories from the outside in; two at most."""
     dataflow: str | None = None
-    """What stays in the array, where the file says it."""
+    """Operand that stays in the array, if the file states it."""
 
 
 def of_scale_sim(file: Path, clock_hz: float | None, dram_byte_per_s: float | None) -> Design:
-    """A configuration of SCALE-Sim: it counts steps and words of a byte, so that the clock is the caller's, and main memory's
-    bandwidth too where the file says `CALC`. Raises `CharzError` for a file that is none."""
+    """Read a configuration of SCALE-Sim. It counts steps and words of a byte, so the caller gives the clock, and main memory's bandwidth
+    if the file has `CALC`. Raises `CharzError` for any other file."""
     parser = configparser.ConfigParser()
     try:
         parser.read_string(file.read_text())
@@ -88,8 +88,8 @@ def of_scale_sim(file: Path, clock_hz: float | None, dram_byte_per_s: float | No
 
 
 def of_timeloop(file: Path, clock_hz: float | None, dram_byte_per_s: float | None) -> Design:
-    """An architecture of Timeloop (`architecture.subtree` with `local`, version 0.3 or 0.4): DRAM, memories and arithmetic by class,
-    with how many there are by `NAME[0..N]`, `meshX` as columns. Raises `CharzError` for a file that is none, or says too little."""
+    """Read an architecture of Timeloop (`architecture.subtree` with `local`, version 0.3 or 0.4): DRAM, memories and arithmetic by class,
+    their number from `NAME[0..N]`, `meshX` as columns. Raises `CharzError` for any other file, or if a needed number is missing."""
     try:
         text = yaml.safe_load(file.read_text())
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -101,7 +101,7 @@ def of_timeloop(file: Path, clock_hz: float | None, dram_byte_per_s: float | Non
     arithmetic = [node for node in nodes if ARITHMETIC.search(node.kind)]
     if not arithmetic:
         raise CharzError(
-            "no arithmetic", str(file), f"of the classes {', '.join(sorted({n.kind for n in nodes}))} none is one"
+            "no arithmetic", str(file), f"of the classes {', '.join(sorted({n.kind for n in nodes}))} none computes"
         )
     units = arithmetic[-1]
     stated = units.number("frequency", "clock-frequency")
@@ -113,7 +113,7 @@ def of_timeloop(file: Path, clock_hz: float | None, dram_byte_per_s: float | Non
     rate = dram_byte_per_s or (_bandwidth(dram[0], clock_hz) if dram else None)
     shared = [memory for memory in held if memory.instances == 1]
     beside = [memory for memory in held if memory.instances > 1]
-    # Of several alike the bytes are there together; bandwidths that one leaves open are open.
+    # Capacities of equal memories are added; their bandwidth is unknown if one of them is.
     together = [
         Memory(sum(m.capacity_byte for m in some), _sum(some), some[0].instances) for some in (shared, beside) if some
     ]
@@ -125,16 +125,16 @@ def of_timeloop(file: Path, clock_hz: float | None, dram_byte_per_s: float | Non
 
 
 def part(design: Design, name: str, file: Path) -> str:
-    """The design as a part's file that `charz hardware add` accepts."""
+    """Return the design as a part's file that `charz hardware add` accepts."""
     source = f"{name}_design"
 
     def leaf(value: float, unit: str) -> str:
         return f'{{value: {value:.12g}, unit: {unit}, source: "{source}", confidence: assumed}}'
 
-    # Words of 16 bits, whatever they mean, are taken for the 16-bit format that arrays run under `xla`.
+    # A 16-bit word counts as bf16, the 16-bit format that arrays run under `xla`, whatever the tool means by it.
     precision, accumulator = ("int8", "int32") if design.bits <= 8 else ("bf16", "fp32")
     macs = design.rows * design.columns
-    # One memory beside the array; of two the outer one is shared.
+    # A single memory is next to the array; of two, the outer one is shared.
     levels = zip(("l3", "scratchpad")[-len(design.memories) :], design.memories, strict=True) if design.memories else ()
     lines = [
         f"# {design.what}'s {file.name} as a part. `charz hardware add` accepts it unchanged.",
@@ -171,7 +171,7 @@ def part(design: Design, name: str, file: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A component of a Timeloop tree, with how many there are."""
+    """A component of a Timeloop tree and the number of its instances."""
 
     name: str
     kind: str
@@ -179,7 +179,7 @@ class _Node:
     instances: int
 
     def number(self, *names: str) -> float | None:
-        """The first of some attributes that is a number."""
+        """Return the first of some attributes that is a number."""
         for name in names:
             try:
                 return float(self.attributes[name])
@@ -189,7 +189,7 @@ class _Node:
 
     @property
     def capacity_byte(self) -> float | None:
-        """Of one: rows times their width, or a size that is stated."""
+        """Capacity of one instance: rows times their width, or a stated size. [byte]"""
         if size := self.number("sizeKB"):
             return size * KIB
         bits = self.number("width", "memory_width", "word-bits", "word_bits", "datawidth")
@@ -218,7 +218,7 @@ def _memory(node: _Node, clock_hz: float) -> Memory:
 
 
 def _bandwidth(node: _Node, clock_hz: float) -> float | None:
-    """Words a cycle, of all instances. [byte/s]"""
+    """Compute the bandwidth of all instances from words per cycle. [byte/s]"""
     bits = node.number("word-bits", "word_bits", "datawidth", "width")
     words = [node.number(f"{way}_bandwidth", f"{way}-bandwidth") for way in ("shared", "read", "write")]
     known = [count for count in words if count is not None]
@@ -231,7 +231,7 @@ def _sum(memories: Sequence[Memory]) -> float | None:
 
 
 def _side(count: int) -> int:
-    """The divisor of a count nearest above its root."""
+    """Find the smallest divisor of a count that is not below its square root."""
     return next(side for side in range(math.isqrt(count - 1) + 1 if count > 1 else 1, count + 1) if count % side == 0)
 
 

@@ -1,8 +1,7 @@
-"""Faults that make a catalog number untrustworthy. Each is fatal; each message names file, field,
-value and remedy.
+"""Lints of catalog numbers. Each is fatal; each message names file, field, value and remedy.
 
-A part may leave open what a rule can give (`derivation_rule`, `silicon_rule`). Faults of a file's own shape, e.g. a string
-where a number belongs, are found on reading it (`part_file`).
+A part may omit numbers that a rule gives (`derivation_rule`, `silicon_rule`). `part_file` finds faults of a file's shape on reading,
+e.g. a string instead of a number.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from .part import Part, required_columns, unit_of
 from .problem import Problem
 
 CLOSURE_TOLERANCE = 0.02
-"""Most that a dense peak may differ from units * operations a clock * clock."""
+"""Largest relative difference of a dense peak from units * operations per clock * clock."""
 
 ALLOWED = {
     "status": ("shipping", "announced", "simulated", "retired", "internal"),
@@ -49,51 +48,51 @@ ALLOWED = {
     "energy_scope": ("board", "chip"),
     "what": ("op", "byte", "static"),
 }
-"""Values of the columns that take only a few."""
+"""Allowed values of columns with a fixed vocabulary."""
 
 ARRAY_SIDES = ("array_rows", "array_columns")
-"""Columns of a cluster that say what array a unit is."""
+"""Columns of a cluster with the size of a unit's array."""
 
 WITHOUT_SILICON = ("announced", "simulated")
-"""States of parts that nobody can have measured (the macro `lacks_silicon`)."""
+"""States of parts without measurements (the macro `lacks_silicon`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a part is checked against."""
+    """The catalog that a part is checked against."""
 
     sources: frozenset[str]
     confidences: frozenset[str]
     precisions: dict[str, float]
-    """Bits by precision; empty when the catalog has no precision table."""
+    """Bits by precision; empty if the catalog has no precision table."""
     families: tuple[str, ...]
-    """Families there are, in order."""
+    """Known families, in order."""
     sparse: frozenset[str]
-    """Formats of products with structured sparsity, whose peaks are above those of dense ones."""
+    """Formats of structured-sparse products, whose peaks exceed those of dense products."""
     dataflows: tuple[str, ...]
-    """What can stay in an array, in order; empty when the catalog has no table of tiles."""
+    """Operands that can stay in an array, in order; empty if the catalog has no table of tiles."""
     with_dataflow: frozenset[str]
-    """Families whose parts need not say what stays in their arrays."""
+    """Families whose parts need not state a dataflow."""
     taken: dict[str, str]
-    """Ids and aliases of parts already known, with the part each means."""
+    """Part by its id and aliases, for parts already known."""
     rules: dict[ranges.Place, ranges.Bounds]
-    """Least and most that numbers can be (`number_rule`)."""
+    """Least and most possible values of numbers (`number_rule`)."""
 
     def bounds(self, place: str) -> tuple[float, float]:
-        """Least and most of the number at a place."""
+        """Return the least and most possible value of the number at a place."""
         return ranges.closest(self.rules, *ranges.place(place)) or (-math.inf, math.inf)
 
 
 def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[Problem]:
-    """Every fault of the parts; `tables` are the uniform tables, and `hardware` rows if some are taken."""
+    """List every fault of the parts; `tables` are the uniform tables, with `hardware` rows if some names are taken."""
     context = _context(tables)
     problems = [problem for part in parts for lint in PART_LINTS for problem in lint(part, context)]
     return problems + list(_duplicate_names(parts, context))
 
 
 def check_tables(parts: Collection[str], tables: dict[type[Row], list[Row]]) -> list[Problem]:
-    """Every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes,
-    efficiencies above the peak. `parts` are the ids of those there are."""
+    """List every fault of the uniform tables: repeated keys, unknown sources, unknown parts, unknown operator classes, efficiencies above
+    the peak. `parts` are the known ids."""
     references = _table_references(parts, tables, _context(tables))
     return [
         *references,
@@ -138,7 +137,7 @@ UNKNOWN_SOURCE = "describe it under `sources:` in the same file, or cite one of 
 
 
 def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
-    """A number whose source or confidence nobody describes, or a derived one without formula."""
+    """Find numbers with an undescribed source or confidence, and derived ones without formula."""
     known = context.sources | {source.source_id for source in part.sources}
     for place, number in part.numbers.items():
         if number.source not in known:
@@ -154,7 +153,7 @@ def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def repeated_source(part: Part, context: Context) -> Iterator[Problem]:
-    """A source of the part's own file under a name that another document has."""
+    """Find sources of the part's own file whose name another document has."""
     for own in part.sources:
         if own.source_id in context.sources:
             remedy = "another document has this name: choose another"
@@ -162,7 +161,7 @@ def repeated_source(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
-    """A number in another unit than the one its column is in."""
+    """Find numbers in another unit than their column's."""
     for place, number in part.numbers.items():
         wanted = unit_of(place.rsplit(".", 1)[-1])
         if number.unit != wanted:
@@ -170,7 +169,7 @@ def wrong_unit(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
-    """A number outside of what it may be (`number_rule`); null stands for unknown, zero never does."""
+    """Find numbers outside their possible range (`number_rule`); null means unknown, zero never does."""
     values = {place: number.value for place, number in part.numbers.items()}
     values |= {f"energy.{what}.{key}": energy.value for (what, key), energy in part.energy.items()}
     for place, value in values.items():
@@ -181,7 +180,7 @@ def impossible_value(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
-    """A text column with a value outside its vocabulary."""
+    """Find text columns with a value outside their vocabulary."""
     if part.text("family") not in context.families:
         remedy = f"write one of {', '.join(context.families)}, or add the family to tables/{HardwareFamily.TABLE}.csv"
         yield Problem(part.path, "family", part.text("family"), remedy)
@@ -207,7 +206,7 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def _dataflow(part: Part, context: Context) -> Iterator[Problem]:
-    """What stays in an array: of a part without one, of one that does not say it, half an array, or no such word."""
+    """Find faults of the dataflow: stated without an array, missing for an array, not in the vocabulary; and arrays with only one side."""
     given = part.text("dataflow")
     arrays = [key for key in part.section("cluster") if _array_operations(part, key)]
     for key, row in part.section("cluster").items():
@@ -219,7 +218,7 @@ def _dataflow(part: Part, context: Context) -> Iterator[Problem]:
         yield Problem(part.path, "dataflow", given, "state array_rows and array_columns of a cluster, or leave it out")
     if arrays and not given and part.text("family") not in context.with_dataflow:
         words = ", ".join(context.dataflows)
-        remedy = f"say what stays in the array of cluster {arrays[0]}: write one of {words}; without it tiles ignore the array"
+        remedy = f"state the dataflow of the array of cluster {arrays[0]}: write one of {words}; without it tiles ignore the array"
         yield Problem(part.path, "dataflow", None, remedy)
     if given and context.dataflows and given not in context.dataflows:
         yield Problem(part.path, "dataflow", given, f"write one of {', '.join(context.dataflows)}")
@@ -231,7 +230,7 @@ def _outside(part: Part, place: str, value: Any, vocabulary: str) -> Iterator[Pr
 
 
 def missing_column(part: Part, context: Context) -> Iterator[Problem]:
-    """A row without a number its table requires."""
+    """Find rows that lack a number their table requires."""
     for section in ("cluster", "memory", "peak", "power", "overhead", "interconnect", "mesh"):
         for key, row in part.section(section).items():
             for column in required_columns(section):
@@ -240,21 +239,21 @@ def missing_column(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def incomplete(part: Part, context: Context) -> Iterator[Problem]:
-    """A part the cost model cannot answer for."""
+    """Find parts that the cost model cannot answer for."""
     if not part.section("cluster"):
         yield Problem(part.path, "cluster", None, "give at least one cluster with its unit_count")
     if not part.section("peak"):
         yield Problem(part.path, "peak", None, "give at least one peak, of unit: matrix or vector")
     for column in ("capacity_byte", "bandwidth_byte_per_s"):
         if part.value(f"memory.dram.{column}") is None:
-            yield Problem(part.path, f"memory.dram.{column}", None, "state main memory, or what stands for it")
+            yield Problem(part.path, f"memory.dram.{column}", None, "state main memory, or the memory that replaces it")
     defaults = [mode for mode, row in part.section("power").items() if row.get("is_default") is True]
     if len(defaults) != 1:
         yield Problem(part.path, "power", ", ".join(defaults) or None, "mark exactly one mode `is_default: true`")
 
 
 def open_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """A dense peak off units * operations a clock * clock, without a conflict entry that says why."""
+    """Find dense peaks that differ from units * operations per clock * clock without a conflicts entry that explains it."""
     explained = {conflict["field"] for conflict in part.conflicts}
     for key, row in part.section("peak").items():
         place = f"peak.{key}.peak_ops_per_s"
@@ -272,8 +271,8 @@ def open_peak(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def expected_peaks(part: Part, key: str) -> list[float]:
-    """What a peak may be: units * operations a clock * clock, at the boost clock or that of the matrix units; none when a
-    factor is unknown, or when the part's file itself says what the peak is a ratio to. [ops/s]"""
+    """Return the expected values of a peak: units * operations per clock * clock, at the boost clock and that of the matrix units; empty
+    if a factor is unknown, or if the part's file states the derived peak that the peak is a ratio to. [ops/s]"""
     row = part.section("peak")[key]
     by_cluster = part.peak_operations.get(key) or {}
     if row.get("derived_ops_per_s"):
@@ -288,9 +287,9 @@ def expected_peaks(part: Part, key: str) -> list[float]:
 
 
 def contradicted_array(part: Part, context: Context) -> Iterator[Problem]:
-    """A matrix peak that the array cannot give: each element does a multiply-accumulate a clock. Narrower formats may go in twos,
-    fours and so on, and wider ones may take as many clocks, where the operations a clock say so, or where another peak of the
-    same units is the array's own."""
+    """Find matrix peaks that the array cannot reach: each element does one multiply-accumulate per clock. Narrower formats may run two or
+    four at once, and wider ones may take several clocks, if the operations per clock state it or another peak of the same units is the
+    array's own."""
     explained = {conflict["field"] for conflict in part.conflicts}
     peaks = {
         key: row
@@ -321,7 +320,7 @@ def _closes(ratio: float, wanted: float) -> bool:
 
 
 def _array_shares(part: Part, key: str) -> list[float]:
-    """What a peak is of the arrays' multiply-accumulates, or its operations a clock are; none when something is unknown."""
+    """Return the ratio of a peak, or of its operations per clock, to the arrays' multiply-accumulates; empty if a factor is unknown."""
     row, by_cluster = part.section("peak")[key], part.peak_operations.get(key)
     if by_cluster:
         pairs = [(operations, _array_operations(part, cluster)) for cluster, operations in by_cluster.items()]
@@ -346,7 +345,7 @@ def _array_shares(part: Part, key: str) -> list[float]:
 
 
 def _array_operations(part: Part, cluster: str) -> float:
-    """Operations a clock of a unit whose array does a multiply-accumulate in each element; 0 without one."""
+    """Return operations per clock of a unit whose array does one multiply-accumulate per element; 0 without an array."""
     sides = [part.value(f"cluster.{cluster}.{side}") or 0.0 for side in ARRAY_SIDES]
     return 2.0 * sides[0] * sides[1]
 
@@ -358,9 +357,8 @@ def _units_times_clock(part: Part, cluster: str) -> float | None:
 
 
 def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """A matrix peak at exactly twice what the wider formats of the part let expect: a matrix unit moves
-    the same bits a clock in every format, and a 2:4 sparse headline doubles that. Half-precision
-    accumulation is left out: it doubles the rate too."""
+    """Find matrix peaks of exactly twice the value expected from the part's wider formats: a matrix unit moves the same bits per clock in
+    every format, and a 2:4 sparse headline doubles that. Half-precision accumulation is skipped: it doubles the rate too."""
     explained = {conflict["field"] for conflict in part.conflicts}
     matrix = {key: row for key, row in part.section("peak").items() if row["unit"] == "matrix"}
     for key, row in matrix.items():
@@ -386,8 +384,8 @@ def sparse_peak(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def no_memory_on_chip(part: Part, context: Context) -> Iterator[Problem]:
-    """An accelerator, or any part that calls the host's memory its own, without a level of memory on the chip: every
-    activation would cross to main memory and back."""
+    """Find accelerators, and parts whose main memory is the host's, without a memory level on the chip: every activation would cross to
+    main memory and back."""
     memory = part.section("memory")
     is_accelerator = part.text("family") in ("tpu", "npu", "dsp")
     if not is_accelerator and memory.get("dram", {}).get("technology") != "host":
@@ -398,8 +396,8 @@ def no_memory_on_chip(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
-    """One 16-bit format on matrix units and the other on vector units alone, without a note: matrix units run both at
-    nearly all makers, and a rate left out would silently become the far lower one of the vector units."""
+    """Find parts with one 16-bit format on matrix units and the other only on vector units, without a note: matrix units of nearly all
+    makers run both, and an omitted rate would silently become the far lower one of the vector units."""
     peaks = part.section("peak")
     for missing, stated in (("fp16", "bf16"), ("bf16", "fp16")):
         if not any((row["unit"], row["precision"]) == ("matrix", stated) for row in peaks.values()):
@@ -412,13 +410,13 @@ def half_on_vector_units(part: Part, context: Context) -> Iterator[Problem]:
             if not _has_note(part, place):
                 yield Problem(
                     part.path, place, f"{missing} on vector units alone, {stated} on matrix units",
-                    f"state the {missing} matrix peak, or say in a note that the matrix units lack it",
+                    f"state the {missing} matrix peak, or add a note that the matrix units lack it",
                 )  # fmt: skip
 
 
 def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
-    """Arithmetic at peak that by a stated energy alone draws more than the TDP, without a note on the TDP or the peak.
-    Coefficients are for single-precision accumulation, so peaks at half precision are left out."""
+    """Find peaks at which arithmetic by a stated energy alone draws more than the TDP, without a note on the TDP or the peak. Coefficients
+    are for single-precision accumulation, so peaks with half-precision accumulation are skipped."""
     tdp = part.value("power.default.tdp_w")
     if tdp is None:
         return
@@ -438,7 +436,7 @@ def hot_peak(part: Part, context: Context) -> Iterator[Problem]:
             shown = (
                 f"{row['peak_ops_per_s']:.4g} ops/s * {energy.value:.3g} J = {power:.4g} W, above the TDP of {tdp:g} W"
             )
-            yield Problem(part.path, place, shown, "correct peak, energy or TDP, or say in a note why both hold")
+            yield Problem(part.path, place, shown, "correct peak, energy or TDP, or note why both are right")
 
 
 def _has_note(part: Part, place: str) -> bool:
@@ -447,13 +445,13 @@ def _has_note(part: Part, place: str) -> bool:
 
 
 def missing_energy_scope(part: Part, context: Context) -> Iterator[Problem]:
-    """Energy coefficients whose scope is not said: pJ in the circuit and on the board differ tenfold."""
+    """Find energy coefficients without a stated scope: pJ in the circuit and on the board differ tenfold."""
     if part.energy and part.energy_scope not in ALLOWED["energy_scope"]:
         yield Problem(part.path, "energy_scope", part.energy_scope or None, "write energy_scope: board or chip")
 
 
 def baseless_simulation(part: Part, context: Context) -> Iterator[Problem]:
-    """A part without silicon with a number that only silicon could give."""
+    """Find numbers of a part without silicon that only silicon could give."""
     status = part.text("status")
     if status not in WITHOUT_SILICON:
         return
@@ -470,7 +468,7 @@ PART_LINTS = (
 
 
 def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
-    """Two parts under one name, be it id or alias."""
+    """Find names, ids or aliases, that two parts share."""
     names = Counter(name for part in parts for name in {part.hardware, *part.aliases})
     repeated = Counter(alias for part in parts for alias in part.aliases)
     for part in parts:
@@ -488,7 +486,7 @@ def _duplicate_names(parts: list[Part], context: Context) -> Iterator[Problem]:
 def _table_references(
     known_parts: Collection[str], tables: dict[type[Row], list[Row]], context: Context
 ) -> Iterator[Problem]:
-    """Rows of uniform tables that repeat a key, cite an unknown source or mean an unknown part."""
+    """Find rows of uniform tables that repeat a key, cite an unknown source or name an unknown part."""
     for row_type, rows in tables.items():
         path = Path(f"tables/{row_type.TABLE}.csv")
         yield from _repeated_keys(path, row_type, rows)
@@ -512,12 +510,12 @@ def _table_references(
 
 
 CLASS_COLUMNS = ("operator_class", "kernel_class", "producer_class", "consumer_class")
-"""Columns that name a class of operators, `*` for all, a class within a module's (`norm:GroupNormAct`), an ATen
-operator (`aten.add`), or one of them within attention (`attention|*`)."""
+"""Columns that name a class of operators, `*` for all, a class within a module's (`norm:GroupNormAct`), an ATen operator (`aten.add`), or
+one of these within attention (`attention|*`)."""
 
 
 def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
-    """A rule, policy, efficiency or weight of a class that `operator_class` does not have: it would hold for nothing."""
+    """Find rules, policies, efficiencies and weights of a class that `operator_class` lacks: they would apply to nothing."""
     known = {row.operator_class for row in tables.get(OperatorClass, []) if isinstance(row, OperatorClass)}
     for row_type, rows in tables.items():
         path = Path(f"tables/{row_type.TABLE}.csv")
@@ -529,8 +527,8 @@ def _unknown_classes(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
 
 
 def _unplaced_rows(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
-    """Rows that no kernel or part would find: an operator without its class, a block of queries without its range, a family
-    without its class of architecture."""
+    """Find rows that no kernel or part matches: an operator without its class, a block of queries without its range, a family without its
+    class of architecture."""
     for row in tables.get(Efficiency, []):
         if isinstance(row, Efficiency) and (
             "." in row.kernel_class or (row.operator_name != "*") > ("." in row.operator_name)
@@ -546,12 +544,12 @@ def _unplaced_rows(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
         if isinstance(row, TilingStrategy) and (row.dataflow == "query_block") != (row.from_m is not None):
             path = Path(f"tables/{TilingStrategy.TABLE}.csv")
             yield Problem(
-                path, f"{_key(row)}.from_m", row.from_m, "a query_block, and no other, has the queries it is for"
+                path, f"{_key(row)}.from_m", row.from_m, "state from_m for a query_block, and for no other dataflow"
             )
 
 
 def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
-    """Two efficiency rows of one number: an answer could not tell which it rests on."""
+    """Find efficiency rows with the same number: an answer could not name the row it used."""
     numbers = Counter(row.efficiency_id for row in tables.get(Efficiency, []) if isinstance(row, Efficiency))
     for number, count in numbers.items():
         if count > 1:
@@ -560,7 +558,7 @@ def _repeated_numbers(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
 
 
 def _impossible_shares(tables: dict[type[Row], list[Row]]) -> Iterator[Problem]:
-    """An efficiency above 1, which no true peak allows, or not above 0."""
+    """Find efficiencies above 1, which no true peak allows, or not above 0."""
     for row in tables.get(Efficiency, []):
         if isinstance(row, Efficiency) and not 0 < row.maximum_fraction <= 1:
             remedy = "a share of a peak lies above 0 and is at most 1: find the missing mechanism or the wrong peak"

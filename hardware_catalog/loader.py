@@ -1,7 +1,7 @@
-"""Loads the catalog that ships with charz, and single parts of a user, into table rows.
+"""Loading of the shipped catalog, and of a user's single parts, into table rows.
 
-The catalog is data: one YAML file a part under `parts/`, one CSV file a uniform table under `tables/`.
-Loading applies every lint; a fault is an error. What follows from the numbers is views of `sql/1_hardware`.
+The catalog is data: one YAML file per part under `parts/`, one CSV file per uniform table under `tables/`. Loading applies every lint;
+a fault is an error. Views of `sql/1_hardware` derive further numbers.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _KEY_COLUMNS = {
 
 @dataclass(slots=True)
 class Catalog:
-    """Rows of every catalog table, and the version they carry."""
+    """Rows of every catalog table, and the catalog's version."""
 
     rows: dict[type[Row], list[Row]] = field(default_factory=dict)
     version: str = ""
-    """SHA-256 of the files it was read from."""
+    """SHA-256 of the catalog's files."""
 
     def parts(self) -> list[Hardware]:
-        """All parts, as rows of `hardware`."""
+        """Return all parts, as rows of `hardware`."""
         return [row for row in self.rows.get(Hardware, []) if isinstance(row, Hardware)]
 
 
 def load(root: Path | None = None) -> Catalog:
-    """The catalog under `root`, by default the one that ships with charz.
+    """Load the catalog under `root`, by default the shipped one.
 
     Raises:
         CatalogError: a file cannot be read or breaks a lint; every fault is listed.
@@ -90,7 +90,7 @@ def load(root: Path | None = None) -> Catalog:
 
 
 def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], list[Row]]:
-    """Rows of one part of a user's own, checked by the same lints as the shipped ones.
+    """Load the rows of a user's part, checked by the same lints as shipped ones.
 
     Raises:
         CatalogError: the file cannot be read or breaks a lint; every fault is listed.
@@ -104,7 +104,7 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
 
 
 def number_rules() -> Iterator[Row]:
-    """What the numbers of every table of facts can be and usually are, as their columns declare it."""
+    """Yield the possible and plausible ranges of every number in the fact tables, from their columns' declarations."""
     for row_type in database.FACTS:
         for said in range_rules.ranges(row_type):
             yield NumberRule(
@@ -116,13 +116,13 @@ def number_rules() -> Iterator[Row]:
 
 
 def columns_of(row_type: type[Row], rows: Iterable[Row]) -> dict[str, list[Any]]:
-    """Rows turned into columns, as bulk insertion wants them."""
+    """Convert rows to columns for bulk insertion."""
     rows = list(rows)
     return {name: [getattr(row, name) for row in rows] for name in row_type.model_fields}
 
 
 def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
-    """Rows of one completed part in every table it has a share in."""
+    """Make the rows of one complete part, by table."""
     rows: dict[type[Row], list[Row]] = {}
     for section, row_type in SECTIONS.items():
         if section == "hardware":
@@ -178,7 +178,7 @@ def _shipped(part: Part) -> ShippedPart:
 
 
 def _unit_rate(part: Part) -> float | None:
-    """Dense peak of a unit in half precision on matrix units, summed in single; None of a part without. [ops/s]"""
+    """Compute a unit's dense half-precision peak on matrix units with single-precision accumulation; None without one. [ops/s]"""
     rates = [
         row.get("peak_ops_per_s") or max(lints.expected_peaks(part, key), default=None)
         for key, row in part.section("peak").items()
@@ -189,7 +189,7 @@ def _unit_rate(part: Part) -> float | None:
 
 
 def _unit_capacity(part: Part, level: str) -> float | None:
-    """Size of a level that each unit has for itself; None without one. [byte]"""
+    """Return the capacity of a level that each unit has for itself; None without one. [byte]"""
     row = part.section("memory").get(level, {})
     return row.get("capacity_byte") if row.get("scope") == "unit" else None
 

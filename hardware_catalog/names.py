@@ -1,5 +1,5 @@
-"""From a name as people write it to a part: `RTX 4090`, `i7-13700K` and `4090` mean one part, `h100`
-means three and is refused with their names."""
+"""Resolution of a part's name as people write it: `RTX 4090`, `i7-13700K` and `4090` mean one part, `h100` means three and is refused with
+their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIST_COMMAND = "`charz hardware list` shows all"
 
 
 def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Id of the part that `name` means.
+    """Resolve `name` to the id of a part.
 
     Raises:
         CharzError: no part, or several, have such a name; the nearest ones are listed.
@@ -28,7 +28,7 @@ def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def match(name: str, names: Iterable[tuple[str, str]]) -> str:
-    """The part meant by `name` among pairs of a name and its part, in order of precedence."""
+    """Resolve `name` among pairs of a name and its part, in order of precedence."""
     pairs = list(names)
     for same in (lambda known: known == name, lambda known: _plain(known) == _plain(name)):
         exact = list(dict.fromkeys(part for known, part in pairs if same(known)))
@@ -39,7 +39,7 @@ def match(name: str, names: Iterable[tuple[str, str]]) -> str:
     if len(containing) == 1:
         return containing[0]
     ending = {part for known, part in pairs if known == part and wanted and _plain(part).endswith(wanted)}
-    if len(ending) == 1:  # `4090` is the part of that name, and no laptop's
+    if len(ending) == 1:  # `4090` means the desktop part, not a laptop's
         return ending.pop()
     if containing:
         shown = ", ".join(sorted(containing)[:12])

@@ -1,10 +1,8 @@
-"""A part as the catalog works on it: the numbers of one YAML file, each with its provenance, before
-they become rows.
+"""A part before it becomes rows: the numbers of one YAML file, each with its provenance.
 
-A part has sections (`cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`), each a mapping
-from a row key to columns. The names are those of the tables in `charz.schema.catalog`, so a number's
-place, e.g. `memory.dram.bandwidth_byte_per_s`, is the same in the file, in the database and in a
-message.
+A part has sections (`cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`), each a mapping from a row key to
+columns. The names are those of the tables in `charz.schema.catalog`, so a number has the same field, e.g.
+`memory.dram.bandwidth_byte_per_s`, in the file, in the database and in a message.
 """
 
 from __future__ import annotations
@@ -36,14 +34,14 @@ SECTIONS: dict[str, type[Row]] = {
     "interconnect": HardwareInterconnect,
     "mesh": HardwareMesh,
 }
-"""Section of a part file to the table it fills."""
+"""Table that each section of a part file fills."""
 
 ORDINALS = {"cluster_rank", "derived_matrix_hz", "derived_byte_per_s", "derived_ops_per_s", "is_default"}
-"""Columns that place a row, or say what a stated number is a ratio to; they need no source."""
+"""Columns that order a row or give the reference of a stated ratio; they need no source."""
 
 
 ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
-"""Kinds of energy coefficient, with the unit of each."""
+"""Unit of each kind of energy coefficient."""
 
 
 @dataclass(slots=True)
@@ -60,7 +58,7 @@ class Number:
 
 @dataclass(slots=True)
 class EnergyCoefficient:
-    """A row of the energy profile: joule an operation or a byte, or the static power in watt."""
+    """A row of the energy profile: joules per operation or byte, or the static power in watts."""
 
     value: float
     source: str
@@ -70,58 +68,58 @@ class EnergyCoefficient:
 
 @dataclass(slots=True)
 class Part:
-    """One part: rows by section and key, the provenance of each number by its place."""
+    """One part: rows by section and key, and the provenance of each number by its field."""
 
     hardware: str
     path: Path
     rows: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     numbers: dict[str, Number] = field(default_factory=dict)
     peak_operations: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Operations a clock of each cluster, for a peak that several clusters add up to."""
+    """Operations per clock of each cluster, for a peak that is the sum over several clusters."""
     energy: dict[tuple[str, str], EnergyCoefficient] = field(default_factory=dict)
     energy_scope: str = ""
     conflicts: list[dict[str, str]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    """Documents that the part's own file names."""
+    """Documents described in the part's own file."""
 
     def text(self, column: str) -> str:
-        """Text column of the `hardware` row, e.g. `family`; empty when the file leaves it out."""
+        """Return a text column of the `hardware` row, e.g. `family`; empty if the file omits it."""
         return str(self.rows["hardware"]["hardware"].get(column) or "")
 
     def value(self, place: str) -> float | None:
-        """Value of the number at `place`, null when it is unknown or absent."""
+        """Return the number at `place`; None if unknown or absent."""
         number = self.numbers.get(place)
         return None if number is None or number.value is None else float(number.value)
 
     def set(self, section: str, key: str, column: str, number: Number) -> None:
-        """Put a number in its row and keep its provenance."""
+        """Set a number in its row and record its provenance."""
         self.rows.setdefault(section, {}).setdefault(key, {})[column] = number.value
         place = f"{section}.{column}" if section == "hardware" else f"{section}.{key}.{column}"
         self.numbers[place] = number
 
     def section(self, name: str) -> dict[str, dict[str, Any]]:
-        """Rows of a section by key."""
+        """Return the rows of a section by key."""
         return self.rows.setdefault(name, {})
 
 
 def numeric_columns(section: str) -> frozenset[str]:
-    """Columns of a section's table that hold a number and so need a source."""
+    """Return the numeric columns of a section's table, which need a source."""
     return _NUMERIC[section]
 
 
 def integer_columns(section: str) -> frozenset[str]:
-    """Columns of a section's table that count."""
+    """Return the integer columns of a section's table."""
     return _INTEGER[section]
 
 
 def required_columns(section: str) -> frozenset[str]:
-    """Numeric columns of a section's table that may not be null."""
+    """Return the numeric columns of a section's table that may not be null."""
     return _REQUIRED[section]
 
 
 def unit_of(column: str) -> str:
-    """Unit a column's values are in: what its suffix says, `fraction` or `count` without one."""
+    """Return the unit of a column from its suffix; `count` if its suffix has none."""
     suffixes = (
         ("_byte_per_s", "byte/s"), ("_ops_per_s", "ops/s"), ("_j_per_byte", "J/byte"), ("_hz", "Hz"), ("_byte", "byte"), ("_nm", "nm"),
         ("_fraction", "fraction"), ("_w", "W"), ("_s", "s"), ("per_clock_per_unit", "ops"), ("year", "year"),

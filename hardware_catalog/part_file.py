@@ -1,5 +1,5 @@
-"""Reads a part's YAML file. Every number in it is a leaf `{value, unit, source, confidence}`, with
-`formula` for a derived one and `note` where a reader must know more."""
+"""Reading of a part's YAML file. Every number in it is a leaf `{value, unit, source, confidence}`, with `formula` for a derived one and an
+optional `note`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integ
 from .problem import CatalogError, Problem
 
 SCHEMA = "charz.hardware/1"
-"""Value of `schema` in a part file; raised when its shape changes."""
+"""Value of `schema` in a part file; raised when the format changes."""
 
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
 _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", "sources", *SECTIONS} | set(
@@ -35,11 +35,10 @@ _WRITTEN_AS = {
 
 
 def read(path: Path) -> Part:
-    """The part in the file at `path`.
+    """Read the part in the file at `path`.
 
     Raises:
-        CatalogError: the file cannot be read or does not have the shape of a part, with one line for
-            each fault.
+        CatalogError: the file cannot be read or is not in a part's format; one line per fault.
     """
     content = document.read(path)
     if not isinstance(content, dict):
@@ -48,7 +47,7 @@ def read(path: Path) -> Part:
 
 
 class _Reader:
-    """Turns one document into a part and gathers every fault on the way."""
+    """A reader that converts one document to a part and collects every fault."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,8 +83,8 @@ class _Reader:
         return []
 
     def sources(self, sources: object) -> list[Source]:
-        """Documents of the part's own: `my_datasheet: {kind: vendor_doc, locator: ..., what: ...}`."""
-        remedy = "write e.g. my_datasheet: {kind: vendor_doc, locator: title and address, what: what it says}"
+        """Read the part's own documents: `my_datasheet: {kind: vendor_doc, locator: ..., what: ...}`."""
+        remedy = "write e.g. my_datasheet: {kind: vendor_doc, locator: title and address, what: summary}"
         if not isinstance(sources, dict):
             self.fault("sources", sources, remedy)
             return []
@@ -133,7 +132,7 @@ class _Reader:
                 part.section(section)[key][column] = self.word(f"{place}.{column}", _KINDS[section][column], value)
 
     def word(self, place: str, kind: type, value: object) -> object:
-        """A value that needs no source: text, true or false, or a place in an order."""
+        """Check a value that needs no source: text, true or false, or a place in an order."""
         if value is None or type(value) is kind or (kind is float and type(value) is int):
             return value
         self.fault(place, repr(value), _WRITTEN_AS[kind])
@@ -177,7 +176,7 @@ class _Reader:
             part.conflicts.append({name: str(conflict[name]) for name in wanted})
 
     def energy(self, part: Part, energy: object) -> None:
-        """Coefficients the part states itself: `op: {int8.matrix: ...}`, `byte: {dram: ...}`, `static: {chip: ...}`."""
+        """Read coefficients that the part states itself: `op: {int8.matrix: ...}`, `byte: {dram: ...}`, `static: {chip: ...}`."""
         if not isinstance(energy, dict) or not set(energy) <= set(ENERGY_UNITS):
             self.fault("energy", energy, f"write a mapping with {', '.join(ENERGY_UNITS)}")
             return
@@ -217,14 +216,14 @@ class _Reader:
         value, stated = leaf.get("value"), str(leaf.get("unit"))
         unit, factor = to_si(stated)
         if isinstance(value, str) and (number := in_si(value, "")) is not None:
-            value = number  # which YAML takes for a text, 1e9
+            value = number  # YAML reads 1e9 as text
         elif isinstance(value, str):
-            value, factor = self.written(place, value, unit), 1.0  # with a unit of its own
+            value, factor = self.written(place, value, unit), 1.0  # a text with its own unit
         if isinstance(value, bool) or not isinstance(value, int | float | None):
             self.fault(place, repr(value), "write a number")
             value = None
         elif isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
-            value = math.inf  # beyond every double, as the lints then say
+            value = math.inf  # outside a double's range, which the lints report
         if value is not None and factor != 1.0:
             value = value * factor
         for name in ("unit", "source", "confidence"):
@@ -234,7 +233,7 @@ class _Reader:
         return Number(value, unit, str(leaf.get("source")), str(leaf.get("confidence")), **text)
 
     def written(self, place: str, text: str, unit: str) -> float | None:
-        """A number with a unit of its own, `128GB/s`, in the unit of the engine."""
+        """Parse a number with its own unit, `128GB/s`, into the engine's unit."""
         value = in_si(text, unit)
         if value is None:
             known = ", ".join(multiples(unit))

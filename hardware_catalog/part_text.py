@@ -1,4 +1,4 @@
-"""Writes a part of a database as the YAML file that it could have come from, and a family's part as a file to fill in."""
+"""Export of a database's part as a YAML file that could be its source, and of a family's template to fill in."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from .part_file import SCHEMA
 from .sync import shipped_sources
 
 EDITED = "edited"
-"""Source, in the file itself, of numbers that were changed in the database without one."""
+"""Source, in the file itself, of numbers changed in the database without a source."""
 DATASHEET = "{}_datasheet"
-"""Source, in the file itself, of the numbers of a template, by the part's id: a database has one document of a name."""
+"""Source, in the file itself, of a template's numbers, by the part's id: a database has one document per name."""
 
 Record = dict[str, Any]
 
 
 def dumped(connection: duckdb.DuckDBPyConnection, hardware: str, name: str) -> str:
-    """YAML of a part under another id, each number with its source; it can be added unchanged."""
+    """Write the YAML of a part under another id, each number with its source; it can be added unchanged."""
     return "".join(f"{line}\n" for line in _Writer(connection, hardware).lines(name))
 
 
 def template(connection: duckdb.DuckDBPyConnection, family: str, name: str) -> str:
-    """YAML of a part of a family to fill in, each number with what it means and none with a source; it can be added unchanged."""
+    """Write the YAML of a family's template, each number with its meaning and the part's datasheet as its source; it can be added
+    unchanged."""
     query = """
         SELECT h.hardware FROM hardware_family AS f JOIN hardware AS h USING (family)
         WHERE family = ? ORDER BY h.hardware <> f.template_part, h.hardware LIMIT 1
@@ -43,7 +44,7 @@ def template(connection: duckdb.DuckDBPyConnection, family: str, name: str) -> s
 
 
 class _Writer:
-    """Lines of a part's file."""
+    """A writer of the lines of a part's file."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
         self.connection, self.hardware = connection, hardware
@@ -52,12 +53,12 @@ class _Writer:
         self.sources: dict[str, Record] = {}
 
     def rows(self, table: str, order: str = "ALL") -> list[Record]:
-        """Rows of the part in a table."""
+        """Return the rows of the part in a table."""
         query = f"SELECT * FROM {table} WHERE hardware = ? ORDER BY {order}"
         return list(self.connection.sql(query, params=[self.hardware]).pl().iter_rows(named=True))
 
     def lines(self, name: str) -> Iterator[str]:
-        """The file."""
+        """Yield the lines of the file."""
         body = [*self.top(name), *self.sections(), *self.peaks(), *self.energy(), *self.conflicts()]
         yield from self.heading()
         yield f"schema: {SCHEMA}"
@@ -70,12 +71,12 @@ class _Writer:
         yield from body
 
     def heading(self) -> Iterator[str]:
-        """Lines above all."""
-        yield f"# {self.hardware} as a charz database holds it. `charz hardware add` accepts it unchanged."
-        yield "# What follows from these numbers is not listed: change one, and the rest moves with it."
+        """Yield the comment lines at the top."""
+        yield f"# {self.hardware} as stored in a charz database. `charz hardware add` accepts it unchanged."
+        yield "# Derived numbers are not listed: they follow from these."
 
     def top(self, name: str) -> Iterator[str]:
-        """Columns of `hardware`."""
+        """Yield the columns of `hardware`."""
         (row,) = self.rows("hardware")
         for column in Hardware.model_fields:
             if column in ("hardware", "origin") or row[column] is None:
@@ -85,11 +86,11 @@ class _Writer:
             yield self.line(0, Hardware, column, value)
 
     def word(self, column: str, value: Any) -> Any:
-        """Text of a column of `hardware`."""
+        """Return the text of a column of `hardware`."""
         return value
 
     def sections(self) -> Iterator[str]:
-        """Sections whose rows have a name each."""
+        """Yield the sections whose rows each have a name."""
         for section, row_type in SECTIONS.items():
             if section in ("hardware", "peak"):
                 continue
@@ -102,7 +103,7 @@ class _Writer:
                 yield from self.columns(section, row_type, row, (key,), indent=4)
 
     def peaks(self) -> Iterator[str]:
-        """The list of peaks."""
+        """Yield the list of peaks."""
         row_type = SECTIONS["peak"]
         yield "peak:"
         for row in self.rows(row_type.TABLE):
@@ -113,7 +114,7 @@ class _Writer:
     def columns(
         self, section: str, row_type: type[Row], row: Record, key: tuple[str, ...], indent: int, with_key: bool = False
     ) -> Iterator[str]:
-        """Columns of one row that hold something."""
+        """Yield the columns of one row that are not null."""
         skipped = {"hardware", "cluster_rank"} if with_key else {"cluster_rank", *row_type.KEY}
         for column in row_type.model_fields:
             if column in skipped or row[column] is None:
@@ -126,7 +127,7 @@ class _Writer:
             yield self.line(indent, row_type, column, text)
 
     def energy(self) -> Iterator[str]:
-        """Coefficients that the part states itself."""
+        """Yield the coefficients that the part states itself."""
         rows = self.rows(EnergyProfile.TABLE)
         if rows:
             yield f"energy_scope: {rows[0]['scope']}"
@@ -140,7 +141,7 @@ class _Writer:
                 yield f"    {row['key']}: {self.cited(row['value'], known)}"
 
     def conflicts(self) -> Iterator[str]:
-        """Where sources disagree."""
+        """Yield the numbers on which sources disagree."""
         for number, row in enumerate(self.rows("hardware_conflict")):
             if number == 0:
                 yield "conflicts:"
@@ -148,7 +149,7 @@ class _Writer:
             yield f"  - {{{', '.join(columns)}}}"
 
     def leaf(self, field: str, value: float) -> str:
-        """A number with what stands behind it."""
+        """Write a number with its provenance."""
         known = self.provenance.get(field)
         column = field.rpartition(".")[2]
         if known is None or known["catalog_value"] != value:
@@ -156,7 +157,7 @@ class _Writer:
         return self.cited(value, known)
 
     def cited(self, value: float, known: Mapping[str, Any]) -> str:
-        """A leaf of the file; a source that does not ship is written out."""
+        """Write a leaf of the file and describe its source if it does not ship."""
         source = known["source_id"]
         self.cite(source)
         parts = [
@@ -167,7 +168,7 @@ class _Writer:
         return f"{{{', '.join(parts)}}}"
 
     def cite(self, source: str) -> None:
-        """Keep a source that the catalog does not ship."""
+        """Describe a source in the file if the catalog does not ship it."""
         if source == EDITED:
             self.sources[EDITED] = {
                 "kind": "assumption", "locator": "edited in a charz database", "what": "changed by hand, no document read",
@@ -179,22 +180,22 @@ class _Writer:
                 self.sources[source] = {name: row[name] for name in Source.model_fields if name != "source_id"}
 
     def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
-        """One column."""
+        """Write one column."""
         return f"{' ' * indent}{column}: {value}"
 
 
 class _Template(_Writer):
-    """Lines of a file to fill in: the numbers of an example, each with what it means."""
+    """A writer of a file to fill in: the numbers of an example, each with its meaning."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, hardware: str, datasheet: str) -> None:
         super().__init__(connection, hardware)
         self.datasheet = datasheet
 
     def heading(self) -> Iterator[str]:
-        yield "# A part of your own: put in its numbers, with the document each comes from, and `charz hardware add` it."
-        yield "# What you leave out follows from the rest, or is taken as unknown; confidence says how far to trust a number"
+        yield "# A part of your own: enter its numbers, with the document each comes from, and add it with `charz hardware add`."
+        yield "# A number that you omit is derived from the rest, or unknown; confidence states how far to trust a number"
         yield f"# (vendor_doc, measured, assumed, ...). The numbers here are examples, near those of {self.hardware}."
-        yield "# A unit may be any multiple: GHz, KiB, MB, GB/s, TOPS, mW; `charz hardware check` says what is wrong or missing."
+        yield "# A unit may be any multiple: GHz, KiB, MB, GB/s, TOPS, mW; `charz hardware check` lists faults."
 
     def word(self, column: str, value: Any) -> Any:
         replaced = {"name": "My part", "vendor": "me", "architecture": "Mine", "status": "announced", "note": None}
@@ -205,10 +206,10 @@ class _Template(_Writer):
         yield from (line for line in super().top(name) if not line.startswith(("note:", "compute_capability:")))
         if not self.rows(Hardware.TABLE)[0]["dataflow"]:
             text = self.line(0, Hardware, "dataflow", '"weight_stationary"').partition("#")
-            yield f"# {text[0]}# Of a cluster with array_rows and array_columns:{text[2]}"
+            yield f"# {text[0]}# For a cluster with array_rows and array_columns:{text[2]}"
 
     def rows(self, table: str, order: str = "ALL") -> list[Record]:
-        """Rows of the example, of which a part of arrays says what stays in them, and has the array that its peak takes."""
+        """Return the rows of the example; a part with arrays gets a dataflow and the array of its peak."""
         found = super().rows(table, order)
         if table == HardwareCluster.TABLE:
             return [{**row, **self.array(row)} for row in found]
@@ -217,8 +218,7 @@ class _Template(_Writer):
         return found
 
     def array(self, cluster: Record) -> Record:
-        """A square array that does what the cluster's highest matrix peak says, where its family computes in arrays and no other is
-        known."""
+        """Derive a square array from the cluster's highest matrix peak, if its family computes in arrays and the array is unknown."""
         query = """
             SELECT MAX(k.peak_ops_per_s) FROM hardware_peak AS k JOIN hardware AS h USING (hardware) JOIN hardware_family AS f USING (family)
             WHERE hardware = ? AND k.cluster = ? AND k.unit = 'matrix' AND f.architecture_class = 'systolic'
@@ -233,7 +233,7 @@ class _Template(_Writer):
         return {"array_rows": side, "array_columns": side} if is_square else {}
 
     def dataflow(self) -> str | None:
-        """What stays in the arrays of the family, or of the first family of its kind that says it."""
+        """Return the dataflow of the part's family, or of the first family of its class that has one."""
         query = """
             SELECT o.dataflow
             FROM hardware AS h JOIN hardware_family AS f USING (family) JOIN hardware_family AS o USING (architecture_class)
@@ -256,7 +256,7 @@ class _Template(_Writer):
         self.sources[self.datasheet] = {
             "kind": "vendor_doc",
             "locator": "title, page and address",
-            "what": "what it says",
+            "what": "summary",
         }
 
     def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
@@ -270,7 +270,7 @@ class _Template(_Writer):
 
 
 def _number(value: float) -> str:
-    """A number as YAML 1.1 reads it: an exponent has a point and a sign."""
+    """Write a number as YAML 1.1 reads it: an exponent has a point and a sign."""
     if float(value).is_integer() and abs(value) < 1e7:
         return str(int(value))
     mantissa, e, exponent = repr(float(value)).partition("e")
@@ -280,7 +280,7 @@ def _number(value: float) -> str:
 
 
 def _text(value: Any) -> str:
-    """A text as YAML reads it back."""
+    """Write a text as YAML reads it back."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(str(value), ensure_ascii=False)

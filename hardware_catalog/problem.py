@@ -1,4 +1,4 @@
-"""What a lint says: file, field, value and remedy, in one line."""
+"""The message of a lint: file, field, value and remedy, in one line."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Problem:
 
 
 class CatalogError(CharzError):
-    """The catalog, or a part to be added, breaks at least one lint.
+    """An error of the catalog, or of a part to be added, that breaks at least one lint.
 
-    Its one line is the first problem; `problems` holds all of them.
+    Its one line is the first problem; `problems` lists all.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
@@ -35,5 +35,5 @@ class CatalogError(CharzError):
         super().__init__(str(problems[0]), next=more)
 
     def __reduce__(self) -> tuple[type[CatalogError], tuple[list[Problem]]]:  # type: ignore[override]
-        """Pickles by its problems."""
+        """Return the problems to pickle, so that a worker process can send the error."""
         return type(self), (self.problems,)

@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def lines(catalog: Catalog | None = None) -> Iterator[str]:
-    """The page, line by line, in Markdown."""
+    """Yield the page in Markdown, line by line."""
     catalog = catalog or loader.load()
     index = _Index(catalog)
     yield "# Hardware\n"
@@ -80,11 +80,11 @@ class _Index:
             self.rows[row_type] = grouped
 
     def of(self, row_type: type, part: Hardware) -> list[Any]:
-        """Rows of one table that belong to a part."""
+        """Return the rows of one table that belong to a part."""
         return self.rows[row_type][part.hardware]
 
     def summary(self, part: Hardware) -> tuple[str, ...]:
-        """One line of the table."""
+        """Return one line of the table."""
         units = ", ".join(f"{row.unit_count} {row.cluster}" for row in self.of(HardwareCluster, part))
         dram = next(row for row in self.of(HardwareMemory, part) if row.level == "dram")
         tdp = next((row.tdp_w for row in self.of(HardwarePower, part) if row.is_default), None)
@@ -97,7 +97,7 @@ class _Index:
         )  # fmt: skip
 
     def peak(self, part: Hardware, unit: str, *precisions: str) -> str:
-        """Highest peak of a unit in any of the precisions; empty when it has none."""
+        """Return the highest peak of a unit in any of the precisions; empty if it has none."""
         rates = [
             self.rate(part, row)
             for row in self.of(HardwarePeak, part)
@@ -106,7 +106,7 @@ class _Index:
         return f"{max(rates) / 1e12:.4g} T" if rates else ""
 
     def rate(self, part: Hardware, row: HardwarePeak) -> float:
-        """A peak as the part states it, or units times operations a clock times clock, as `stated_peak` has it. [ops/s]"""
+        """Return a peak as stated, or units times operations per clock times clock, as in `stated_peak`. [ops/s]"""
         if row.peak_ops_per_s is not None:
             return row.peak_ops_per_s
         cluster = next(cluster for cluster in self.of(HardwareCluster, part) if cluster.cluster == row.cluster)
@@ -114,17 +114,17 @@ class _Index:
         return float(cluster.unit_count * row.ops_per_clock_per_unit * clock_hz)
 
     def trust(self, part: Hardware) -> str:
-        """How many numbers rest on a source, on arithmetic and on a guess."""
+        """Count the numbers that are cited, derived and assumed."""
         levels = Counter(row.confidence for row in self.of(HardwareProvenance, part))
         derived, assumed = levels["derived"], levels["assumed"]
         return f"{levels.total() - derived - assumed} / {derived} / {assumed}"
 
     def disagreements(self, parts: list[Hardware]) -> Iterator[str]:
-        """Where sources differ on these parts, and what was chosen."""
+        """Yield the numbers of these parts on which sources disagree, and the chosen values."""
         rows = [(part, row) for part in parts for row in self.of(HardwareConflict, part)]
         if not rows:
             return
-        yield "\nWhere sources disagree:\n"
+        yield "\nNumbers on which sources disagree:\n"
         yield _row(("part", "number", "values", "chosen", "reason"))
         yield "|" + "---|" * 5
         for part, row in rows:

@@ -1,8 +1,7 @@
-"""Brings the shipped catalog into a database that was made with an older one, row by row, and leaves
-alone what the user added, changed or removed.
+"""Update of an older database to the shipped catalog, row by row, without touching rows that the user added, changed or removed.
 
-A database remembers a short hash of every row its catalog brought (`catalog_rows` of its meta table).
-A row that no longer has its hash was edited; a row without one is the user's own.
+A database stores a short hash of every row its catalog brought (`catalog_rows` of its meta table). A row that no longer has its hash
+was edited; a row without one is the user's own.
 """
 
 from __future__ import annotations
@@ -24,46 +23,45 @@ ROWS_KEY = "catalog_rows"
 VERSION_KEY = "catalog_version"
 
 _REFERENCE_ONLY = {"hardware_provenance", "shipped_part"}
-"""Tables that say what the catalog states: never an edit of the user's, always brought up to date."""
+"""Tables of the catalog's own statements: never edited by the user, always updated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a sync does, or leaves, to one row."""
+    """A sync's decision on one row."""
 
     action: str
-    """`add`, `update`, `remove`, or `keep` for an edit of the user's that the catalog would overwrite."""
+    """`add`, `update`, `remove`, or `keep` for a user's edit that the catalog would overwrite."""
     table: str
     key: str
     detail: str
 
 
 def write(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Insert every row of the catalog into the tables of a database that has none of them yet, and write down which rows
-    those were."""
+    """Insert every row of the catalog into the empty tables of a database and record the inserted rows."""
     for row_type, rows in catalog.rows.items():
         database.insert(connection, row_type, columns_of(row_type, rows))
     remember(connection, catalog)
 
 
 def remember(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Write down which rows the catalog brought, so that a later sync tells edits from them."""
+    """Record the catalog's rows, so that a later sync recognizes edits."""
     about.write(connection, **{VERSION_KEY: catalog.version, ROWS_KEY: _dumped(_hashes(catalog.rows))})
 
 
 def shipped_sources(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Sources that the catalog brought; others came with parts or measurements of the user's."""
+    """Return the sources that the catalog brought; others came with a user's parts or measurements."""
     known = json.loads(about.read(connection).get(ROWS_KEY, "{}"))
     return {source_id for key in known.get(Source.TABLE, {}) for source_id in json.loads(key)}
 
 
 def plan(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
-    """Every change that `apply` would make, and every edit it would keep."""
+    """List every change that `apply` would make, and every edit it would keep."""
     return [change for change, _ in _decide(connection, catalog)]
 
 
 def apply(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> list[Change]:
-    """Bring the catalog into the database and return what changed; call inside a transaction."""
+    """Bring the catalog into the database and return the changes; call inside a transaction."""
     decided = _decide(connection, catalog)
     for change, _ in decided:
         if change.action in ("update", "remove"):
@@ -118,7 +116,7 @@ def _decide_table(
 
 
 def stored(connection: duckdb.DuckDBPyConnection, row_type: type[Row]) -> list[Row]:
-    """Every row of a table as the database holds it."""
+    """Read every row of a table in the database."""
     names = list(row_type.model_fields)
     columns = ", ".join(map(ddl.quote, names))
     records = connection.execute(f"SELECT {columns} FROM {ddl.quote(row_type.TABLE)}").fetchall()
@@ -133,7 +131,7 @@ def _delete(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
 
 
 def _difference(old: Row, new: Row) -> str:
-    """Columns that differ, the stored value first."""
+    """List the columns that differ, the stored value first."""
     changed = [
         f"{name} {getattr(old, name)} -> {getattr(new, name)}"
         for name in _compared(new)
@@ -147,11 +145,11 @@ def _key(row: Row) -> str:
 
 
 def _compared(row: Row) -> list[str]:
-    """Columns that the catalog or a user states; the others charz fills itself."""
+    """Return the columns that the catalog or a user states; charz fills the others."""
     return [name for name in type(row).model_fields if name not in row.RATIO_TO.values()]
 
 
 def _row_hash(row: Row) -> str:
-    """Hash of a row's values."""
+    """Hash a row's values."""
     values = {name: getattr(row, name) for name in _compared(row)}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]

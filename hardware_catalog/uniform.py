@@ -1,4 +1,4 @@
-"""Reads the uniform tables: `tables/NAME.csv` holds the rows of the type whose `TABLE` is NAME."""
+"""Reading of the uniform tables: `tables/NAME.csv` has the rows of the type whose `TABLE` is NAME."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TYPES: dict[str, type[Row]] = {
     for row in vars(module).values()
     if isinstance(row, type) and issubclass(row, Row) and row is not Row
 }
-"""Row type by table name, for every table a CSV file may fill."""
+"""Row type of every table that a CSV file may fill, by name."""
 
 
 def read(path: Path) -> list[Row]:
-    """Rows of one CSV file; an empty cell is null.
+    """Read the rows of one CSV file; an empty cell is null.
 
     Raises:
         CatalogError: the file names no table, or a row does not have its columns, types and key.

@@ -1,1 +1,1 @@
-"""Every table of a charz database: one pydantic model a row type. Imports nothing of charz."""
+"""All tables of a charz database: one pydantic model per row type. Imports nothing of charz."""

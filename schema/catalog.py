@@ -1,8 +1,7 @@
-"""Tables that hold the hardware catalog and the rules of the cost model, all of them live: an
-`UPDATE` of one value shows in the next query.
+"""Tables of the hardware catalog and of the cost model's rules. All of them are live: an `UPDATE` of one value shows in the next query.
 
-A part's numbers lie in narrow typed tables; `hardware_provenance` says of each where it comes from,
-and the view `hardware_value` joins the two into one long list.
+A part's numbers are in narrow typed tables. `hardware_provenance` names the source of each number, and the view `hardware_value` joins
+both into one long list.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from .row import Row
 
 
 class Source(Row):
-    """Where numbers come from."""
+    """A source of numbers."""
 
     TABLE: ClassVar[str] = "source"
     KEY: ClassVar[tuple[str, ...]] = ("source_id",)
@@ -29,11 +28,11 @@ class Source(Row):
     licence: str | None
     """Licence of the data, where stated."""
     what: str
-    """What it says."""
+    """Summary of the source."""
 
 
 class Confidence(Row):
-    """How far a number can be trusted."""
+    """A level of trust in a number."""
 
     TABLE: ClassVar[str] = "confidence"
     KEY: ClassVar[tuple[str, ...]] = ("confidence",)
@@ -43,9 +42,9 @@ class Confidence(Row):
     rank: Ordinal
     """Order of trust, 1 the highest."""
     is_guess: bool
-    """True for `assumed`: counted in every report that rests on it."""
+    """True for `assumed`: reports count the numbers of this level that they use."""
     meaning: str
-    """What the level says."""
+    """Meaning of the level."""
 
 
 class Hardware(Row):
@@ -67,16 +66,17 @@ class Hardware(Row):
     year: Annotated[int | None, Possible(1940, 2200), Plausible(1990, 2040)]
     """Year of introduction."""
     architecture: str
-    """Microarchitecture and die, e.g. `Hopper GH100`; rules hold for its first words."""
+    """Microarchitecture and die, e.g. `Hopper GH100`; rules match its first words."""
     compute_capability: str | None
     """CUDA compute capability, e.g. `9.0`; null for others. Joins `cuda_limit`."""
     process_nm: Annotated[float | None, Plausible(0.5, 1000)]
     """Process node by its marketing name. [nm]"""
     die_count: Annotated[int | None, Plausible(1, 64)]
-    """Equal dice that its silicon is cut into; null: as few as fit what a scanner exposes at once. Decides its cost alone."""
+    """Number of equal dies that the silicon is cut into; null: the fewest that fit a scanner's exposure field. Only the part's cost
+    depends on it."""
     dataflow: str | None
-    """What stays in its arrays while the rest streams: `weight_stationary`, `output_stationary`, `input_stationary` or `wavefront`
-    (domain flow); null: what its family does."""
+    """Operand that stays in the part's arrays while the others stream: `weight_stationary`, `output_stationary`, `input_stationary` or
+    `wavefront` (domain flow); null: the family's dataflow."""
     form_factor: str
     """PCIe, SXM, socket, SoC, ..."""
     status: str
@@ -88,9 +88,9 @@ class Hardware(Row):
 
 
 class ShippedPart(Row):
-    """Numbers as the part's file states them, for what was learned of the part as it is: whose efficiencies it borrows
-    (`lending_part`), what libraries decide by its units and caches, and bytes fitted by the unit. Written with the part, and no
-    edit of the part changes it, so that a part edited moves by physics alone and no other part moves with it."""
+    """A part's numbers as its file states them. Rules that compare or fit parts read these: the choice of a lender of efficiencies
+    (`lending_part`), the libraries' decisions by units and caches, and bytes fitted per unit. They are written with the part and no
+    edit changes them, so an edit moves the part through physics alone and moves no other part."""
 
     TABLE: ClassVar[str] = "shipped_part"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
@@ -98,11 +98,12 @@ class ShippedPart(Row):
     hardware: str
     """Part it belongs to."""
     architecture: str
-    """Microarchitecture and die: parts of the same are siblings."""
+    """Microarchitecture and die; parts with the same value are siblings."""
     dram_byte_per_s: Annotated[float | None, Plausible(1e9, 1e17)]
     """Peak bandwidth of main memory. [byte/s]"""
     unit_ops_per_s: Annotated[float | None, Plausible(1e9, 1e16)]
-    """Dense peak of a unit in half precision on matrix units, summed in single; null of a part without. [ops/s]"""
+    """Dense peak of one unit: half-precision products on matrix units, accumulated in single precision; null for parts without matrix
+    units. [ops/s]"""
     unit_count: Annotated[
         float | None,
         Plausible(1, 2e6),
@@ -111,15 +112,15 @@ class ShippedPart(Row):
         Plausible(1, 2000, family="kpu"),
         Plausible(1, 64, family="tpu"),
     ]
-    """Compute units of all clusters."""
+    """Compute units, summed over all clusters."""
     unit_l1_byte: Annotated[float | None, Plausible(1e3, 1e7)]
-    """First level of a unit; null without one. [byte]"""
+    """First memory level of a unit; null if it has none. [byte]"""
     unit_l2_byte: Annotated[float | None, Plausible(1e3, 1e8)]
-    """Second level of a unit; null where units share it or there is none. [byte]"""
+    """Second memory level of a unit; null if units share it or have none. [byte]"""
 
 
 class HardwareFamily(Row):
-    """A family of parts, and how it computes."""
+    """A family of parts and the way it computes."""
 
     TABLE: ClassVar[str] = "hardware_family"
     KEY: ClassVar[tuple[str, ...]] = ("family",)
@@ -129,27 +130,27 @@ class HardwareFamily(Row):
     architecture_class: str
     """`sequential`, `data_parallel`, `systolic` or `domain_flow`. Joins `architectural_modifier`."""
     dataflow: str | None
-    """What stays in the arrays of its parts that do not say (`hardware.dataflow`); null of a family without arrays, whose units take
-    its own tiles."""
+    """Operand that stays in the arrays of parts whose `hardware.dataflow` is null; null for a family without arrays, whose units use the
+    family's own tiles."""
     tiles_second_level: bool
-    """True where a unit's tile lies in a second level of its own, behind a first that operands stream through."""
+    """True where a unit's tile is kept in a second level of the unit, from which operands stream through its first level."""
     is_staged: bool
-    """True where software moves every byte through every level (domain flow): none passes by, the batch may be taken in
-    groups small enough to stay on chip, and reductions are split over units and combined."""
+    """True where software moves every byte through every level (domain flow): no transfer skips a level, the batch may be split into
+    groups that fit on chip, and reductions are split over units and combined."""
     keeps_weights: bool
-    """True where programs keep the weights of the model that they run in a last level that software manages, from run to run, on
-    parts that do not say (`hardware_memory.keeps_weights`)."""
+    """True where programs keep the model's weights in a software-managed last level from run to run; parts whose
+    `hardware_memory.keeps_weights` is null use this value."""
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
     assumed_precision: str | None
-    """Precision policy that answers assume on its parts where none is named; null where that is single precision, in the way that
-    the backend computes it by default (`backend_support.default_precision`)."""
+    """Precision policy that answers assume on parts of the family if none is named; null for single precision as the backend computes it
+    by default (`backend_support.default_precision`)."""
     second_precision: str | None
-    """The same of parts that do not compute in that one; null where there is none besides."""
+    """Precision policy assumed on parts that do not compute in `assumed_precision`; null if the family has no second one."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class HardwareAlias(Row):
@@ -176,7 +177,7 @@ class HardwareCluster(Row):
     cluster: str
     """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
     cluster_rank: Annotated[int | None, ANY]
-    """Place among the part's clusters; rules that know of one cluster take the lowest."""
+    """Place among the part's clusters; a rule that needs one cluster takes the lowest."""
     kind: str
     """`simt`, `core`, `systolic` or `domain_flow`."""
     unit_count: Annotated[
@@ -187,7 +188,7 @@ class HardwareCluster(Row):
         Plausible(1, 2e6, family="npu"),
         Plausible(1, 64, family="tpu"),
     ]
-    """Units of this kind on the part."""
+    """Number of units in the cluster."""
     lanes: Annotated[
         float | None,
         Plausible(1, 512),
@@ -195,21 +196,21 @@ class HardwareCluster(Row):
         Plausible(16, 16384, family="kpu"),
         Plausible(16, 8192, family="tpu"),
     ]
-    """fp32 lanes of a unit: results a clock."""
+    """fp32 lanes of a unit: results per clock."""
     array_rows: Annotated[int | None, Plausible(4, 1024)]
     """Rows of a unit's systolic or processing-element array."""
     array_columns: Annotated[int | None, Plausible(4, 1024)]
     """Columns of that array."""
     thread_count: Annotated[int | None, Plausible(1, 4096), Plausible(1, 16, family="cpu")]
-    """Hardware threads a unit holds at once."""
+    """Hardware threads resident on a unit."""
     clock_base_hz: Annotated[float | None, Plausible(1e8, 1e10)]
     """Guaranteed clock. [Hz]"""
     clock_boost_hz: Annotated[float | None, Plausible(1e8, 1e10)]
     """Highest sustained clock, at which peaks are stated. [Hz]"""
     clock_matrix_hz: Annotated[float | None, Plausible(1e8, 1e10)]
-    """Clock of the matrix units where it differs, as stated; `part_cluster` has what follows of it. [Hz]"""
+    """Stated clock of the matrix units, where it differs from the boost clock; `part_cluster` has the clock in force. [Hz]"""
     derived_matrix_hz: float | None
-    """Boost clock beside which the clock of the matrix units was stated: an edit of the boost clock moves both. [Hz]"""
+    """Boost clock at the time `clock_matrix_hz` was stated: an edit of the boost clock moves both in proportion. [Hz]"""
 
 
 class HardwareMemory(Row):
@@ -244,7 +245,7 @@ class HardwareMemory(Row):
         Plausible(1e3, 1e7, of="scratchpad", family="gpu"),
         Plausible(1e4, 1e11, of="scratchpad", family="npu"),
     ]
-    """Size, of one unit's share where scope is `unit`. [byte]"""
+    """Capacity; of one unit's share where scope is `unit`. [byte]"""
     bandwidth_byte_per_s: Annotated[
         float | None,
         Plausible(1e9, 2e13),
@@ -257,15 +258,16 @@ class HardwareMemory(Row):
         Plausible(1e9, 2e12, of="dram", family="cpu"),
         Plausible(1e9, 1e14, of="register", family="gpu"),
     ]
-    """Peak bandwidth as stated, of one unit's share where scope is `unit`; both directions together. `part_memory` has
-    what follows where it is null. [byte/s]"""
+    """Peak bandwidth as stated, both directions together; of one unit's share where scope is `unit`. `part_memory` derives it where it is
+    null. [byte/s]"""
     derived_byte_per_s: float | None
-    """What `derivation_rule` gave for the level when its bandwidth was stated: what moves that moves both. [byte/s]"""
+    """Bandwidth that `derivation_rule` gave when `bandwidth_byte_per_s` was stated: an edit that moves the derived bandwidth moves the
+    stated one in proportion. [byte/s]"""
     unit_bandwidth_byte_per_s: Annotated[float | None, Plausible(1e8, 1e12)]
-    """Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]"""
+    """Highest bandwidth that one compute unit alone draws from a shared level; null when unknown. [byte/s]"""
     keeps_weights: bool | None
-    """True where programs keep a model's weights there from run to run, of a last level that software manages; null: what the
-    family does."""
+    """True where programs keep a model's weights in this software-managed last level from run to run; null:
+    `hardware_family.keeps_weights`."""
     achievable_fraction: Annotated[float | None, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the peak that a streaming kernel reaches; null when only the family value is known."""
 
@@ -285,9 +287,9 @@ class HardwarePeak(Row):
     unit: str
     """`vector` (CUDA cores, AVX, NEON) or `matrix` (tensor cores, AMX, MXU, PE array)."""
     accumulator: str
-    """Element type of the accumulator; `default` when the source does not say."""
+    """Element type of the accumulator; `default` when the source names none."""
     instruction: str | None
-    """What executes it, e.g. `AVX-512`, `AMX`, `tensor core gen4`."""
+    """Instruction set or unit that computes, e.g. `AVX-512`, `AMX`, `tensor core gen4`."""
     cluster: str
     """Cluster whose units are counted; `all` when several add up."""
     peak_ops_per_s: Annotated[
@@ -301,14 +303,13 @@ class HardwarePeak(Row):
         Plausible(1e9, 1e15, of="fp64"),
         Plausible(1e9, 1e17, of="fp32", family="npu"),
     ]
-    """Dense peak of the whole part as stated; a MAC is two operations. `part_peak` has what follows where it is null.
-    [ops/s]"""
+    """Dense peak of the whole part as stated; a MAC is two operations. `part_peak` derives it where it is null. [ops/s]"""
     derived_ops_per_s: float | None
-    """Units x operations a clock x clock when the peak was stated: an edit of any moves the peak in proportion. [ops/s]"""
+    """Units x operations per clock x clock at the time the peak was stated: an edit of any of them moves the peak in proportion. [ops/s]"""
     ops_per_clock_per_unit: Annotated[
         float | None, Plausible(1, 2e6), Plausible(1, 2e5, family="gpu"), Plausible(1, 1e5, family="cpu")
     ]
-    """Operations one unit finishes a clock."""
+    """Operations that one unit finishes per clock."""
 
 
 class HardwarePower(Row):
@@ -326,15 +327,15 @@ class HardwarePower(Row):
     tdp_w: Annotated[
         float | None, Plausible(1, 2000), Plausible(0.1, 500, family="kpu"), Plausible(0.5, 5e4, family="npu")
     ]
-    """Power the mode may draw on average. [W]"""
+    """Limit of the mode's average power. [W]"""
     idle_w: Annotated[float | None, Possible(0, HUGE), Plausible(0.01, 1000), Plausible(0.01, 5e4, family="npu")]
-    """Power drawn with nothing running; null when unknown. [W]"""
+    """Idle power; null when unknown. [W]"""
     clock_fraction: Annotated[float, Possible(TINY, 10), Plausible(0.05, 1.5)]
-    """Share of the boost clock this mode allows."""
+    """Share of the boost clock that the mode allows."""
 
 
 class HardwareOverhead(Row):
-    """A fixed time a part costs."""
+    """A fixed time that a part spends."""
 
     TABLE: ClassVar[str] = "hardware_overhead"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "overhead")
@@ -343,9 +344,9 @@ class HardwareOverhead(Row):
     hardware: str
     """Part it belongs to."""
     overhead: str
-    """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (an access
-    that another waits for), `norm_block` (a block of PyTorch's own GPU kernel of a layer norm, of a short row) or `team` (the
-    threads of all units begin and end a kernel together)."""
+    """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (a dependent access),
+    `norm_block` (one block of PyTorch's own GPU layer-norm kernel on a short row) or `team` (threads of all units start and finish a
+    kernel together)."""
     overhead_s: Annotated[
         float,
         Possible(0, HUGE),
@@ -355,11 +356,11 @@ class HardwareOverhead(Row):
         Plausible(1e-8, 1e-4, of="norm_block"),
         Plausible(1e-7, 1e-2, of="team"),
     ]
-    """Its length. [s]"""
+    """Duration. [s]"""
 
 
 class HardwareInterconnect(Row):
-    """A link by which a part reaches others."""
+    """A link from a part to other parts."""
 
     TABLE: ClassVar[str] = "hardware_interconnect"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "interconnect")
@@ -373,12 +374,12 @@ class HardwareInterconnect(Row):
     latency_s: Annotated[float, Possible(0, HUGE), Plausible(1e-8, 1e-1)]
     """Time of an empty message. [s]"""
     device_count: Annotated[int, Plausible(1, 1e5)]
-    """Most devices one such fabric joins."""
+    """Largest number of devices that one such fabric joins."""
 
 
 class HardwareMesh(Row):
-    """A network on a part whose links join neighbours: its units, its dice, or the elements of an array. Loop nests are costed with
-    it (`loop_nest_cost`)."""
+    """A network on a part whose links join neighbours: its units, its dies, or the elements of an array. `loop_nest_cost` computes loop
+    nests with it."""
 
     TABLE: ClassVar[str] = "hardware_mesh"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "mesh")
@@ -386,21 +387,21 @@ class HardwareMesh(Row):
     hardware: str
     """Part it belongs to."""
     mesh: str
-    """`unit` (between the units of a die, or of the part), `die` (between dice) or `element` (within an array)."""
+    """`unit` (between the units of a die, or of the part), `die` (between dies) or `element` (within an array)."""
     mesh_rows: Annotated[int | None, Plausible(1, 1000)]
-    """Rows of what it joins; null: as near its columns as can be."""
+    """Rows of the mesh; null: as close to the number of columns as possible."""
     mesh_columns: Annotated[int | None, Plausible(1, 1000)]
-    """Columns of what it joins; null: as near its rows as can be."""
+    """Columns of the mesh; null: as close to the number of rows as possible."""
     link_byte_per_s: Annotated[float | None, Plausible(1e6, 1e13)]
-    """Bandwidth of the link between two neighbours, one way; null when unknown: it never binds. [byte/s]"""
+    """Bandwidth of the link between two neighbours, one way; null when unknown, then it never limits. [byte/s]"""
     hop_j_per_byte: Annotated[float, Possible(0, HUGE), Plausible(1e-15, 1e-9)]
-    """Energy of a byte from one neighbour to the next. [J/byte]"""
+    """Energy to move a byte from one neighbour to the next. [J/byte]"""
     busy_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Utilization of the links above which a transfer takes longer (`busy_growth`)."""
 
 
 class HardwareProvenance(Row):
-    """Where one number of one part comes from."""
+    """Source of one number of one part."""
 
     TABLE: ClassVar[str] = "hardware_provenance"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
@@ -408,7 +409,7 @@ class HardwareProvenance(Row):
     hardware: str
     """Part the number belongs to."""
     field: str
-    """Its place, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
+    """Name of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
     catalog_value: Annotated[float, ANY]
     """Value as the catalog file states it, in SI; differs from the live one after an edit."""
     unit: str
@@ -416,9 +417,9 @@ class HardwareProvenance(Row):
     source_id: str
     """Source of the value."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     formula: str | None
-    """How a derived value was computed."""
+    """Formula of a derived value."""
     note: str | None
     """Anything a reader must know."""
 
@@ -435,11 +436,11 @@ class MemoryLevel(Row):
     depth: Annotated[int, Possible(0, 100), Plausible(1, 10), Plausible(0, 10, of="register")]
     """Distance from the arithmetic: 0 registers, rising to main memory."""
     meaning: str
-    """What it is."""
+    """Description of the level."""
 
 
 class DerivationBasis(Row):
-    """What a rule multiplies its number by (`part_basis`), or how a number follows from others."""
+    """A quantity of a part that a rule multiplies its number by (`part_basis`), or the way a number follows from others."""
 
     TABLE: ClassVar[str] = "derivation_basis"
     KEY: ClassVar[tuple[str, ...]] = ("basis",)
@@ -447,11 +448,11 @@ class DerivationBasis(Row):
     basis: str
     """Name, e.g. `lane_clock`."""
     formula: str
-    """In words, e.g. `lanes x boost clock`."""
+    """Formula in words, e.g. `lanes x boost clock`."""
 
 
 class DerivationInput(Row):
-    """A number of a part that a basis rests on."""
+    """A number of a part that a basis depends on."""
 
     TABLE: ClassVar[str] = "derivation_input"
     KEY: ClassVar[tuple[str, ...]] = ("basis", "field")
@@ -459,12 +460,12 @@ class DerivationInput(Row):
     basis: str
     """Basis."""
     field: str
-    """Place of the number, as in `hardware_value`, as a pattern of LIKE."""
+    """LIKE pattern of the number's field in `hardware_value`."""
 
 
 class DerivationRule(Row):
-    """How a number that a part does not state follows from those it states: `value` times the part's `basis`. Of several
-    that fit, the longest architecture wins, then the row for one level, then the one for a scope."""
+    """A rule for a number that a part does not state: `value` times the part's `basis`. Of several rules that match, the longest
+    architecture wins, then the row for one level, then the row for one scope."""
 
     TABLE: ClassVar[str] = "derivation_rule"
     KEY: ClassVar[tuple[str, ...]] = ("derivation_rule",)
@@ -475,35 +476,35 @@ class DerivationRule(Row):
     quantity: str
     """Section and column of the number, e.g. `memory.bandwidth_byte_per_s`."""
     family: str
-    """Family of the parts it holds for, or `*`."""
+    """Family of the parts the rule applies to, or `*`."""
     architecture: str
     """First words of their architecture, or `*`."""
     row_key: str
-    """Level, overhead or peak it holds for; `*` for every level on the chip."""
+    """Level, overhead or peak the rule applies to; `*` for every level on the chip."""
     scope: str
     """Scope of the level, or `*`."""
     basis: str
-    """What `value` is multiplied by; joins `derivation_basis`."""
+    """Factor that multiplies `value`; joins `derivation_basis`."""
     value: Annotated[
         float,
         Possible(0, HUGE, of="overhead.overhead_s"),
         Plausible(TINY, 1e9, of="overhead.overhead_s"),
         Plausible(1e-3, 1e6),
     ]
-    """The rule's own number."""
+    """Number that the basis is multiplied by."""
     unit: str
     """Unit of the value."""
     source_id: str
     """Source of the value."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     reason: str
-    """Why."""
+    """Reason for the value."""
 
 
 class RestatedNumber(Row):
-    """What the rules gave for a number when a client stated it anew; written by triggers, and in force before the value
-    that the row itself carries (`derived_ops_per_s` and its like)."""
+    """The derived value of a number at the time a client last restated the number. Triggers write it; it overrides the value in the row
+    itself (`derived_ops_per_s` and the like)."""
 
     TABLE: ClassVar[str] = "restated_number"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
@@ -511,56 +512,56 @@ class RestatedNumber(Row):
     hardware: str
     """Part the number belongs to."""
     field: str
-    """Place of the number, as in `hardware_value`."""
+    """Field of the number, as in `hardware_value`."""
     derived_value: float
-    """What the rules gave then, in the unit of the field."""
+    """Derived value at that time, in the unit of the field."""
 
 
 class NumberRule(Row):
-    """What the numbers of a column can be and usually are, in rows of one kind and family, as the column's declaration says
-    (`charz.schema.ranges`). Answers that rest on a number that cannot be are null; answers that rest on one that is not
-    plausible name it. The most specific row wins, the kind before the family."""
+    """Possible and plausible ranges of the numbers of a column, in rows of one kind and family, from the column's declaration
+    (`charz.schema.ranges`). An answer that depends on an impossible number is null; one that depends on an implausible number names it.
+    The most specific row wins, the kind before the family."""
 
     TABLE: ClassVar[str] = "number_rule"
     KEY: ClassVar[tuple[str, ...]] = ("kind", "quantity", "row_kind", "of_family")
     NUMBERS: ClassVar[Possible | None] = ANY
 
     kind: str
-    """Table of the number, without `hardware_`, as fields of `hardware_value` begin; `energy` of `energy_profile`."""
+    """Table of the number without `hardware_`, as in fields of `hardware_value`; `energy` for `energy_profile`."""
     quantity: str
     """Column of the number."""
     row_kind: str
     """Kind of the rows, e.g. the level of a memory or the backend; `*` for all."""
     of_family: str
-    """Family of the parts, or `*` for all."""
+    """Family of the parts, or `*` for all families."""
     least: float
-    """Smallest number that is possible, in SI."""
+    """Smallest possible number, in SI."""
     most: float
-    """Largest number that is possible, in SI."""
+    """Largest possible number, in SI."""
     plausible_least: float
-    """Smallest number that is plausible, in SI."""
+    """Smallest plausible number, in SI."""
     plausible_most: float
-    """Largest number that is plausible, in SI."""
+    """Largest plausible number, in SI."""
     is_needed: bool
     """True where null is not plausible."""
 
 
 class HardwareConflict(Row):
-    """Sources that disagree about a number, and what was chosen."""
+    """A number on which sources disagree, and the value chosen."""
 
     TABLE: ClassVar[str] = "hardware_conflict"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
 
     hardware: str
-    """Part, or family, it concerns."""
+    """Part or family concerned."""
     field: str
-    """Number in question."""
+    """Field of the number."""
     values_by_source: str
-    """What each source says."""
+    """Value that each source states."""
     chosen: str
-    """What the catalog uses."""
+    """Value that the catalog uses."""
     reason: str
-    """Why."""
+    """Reason for the choice."""
 
 
 class CudaLimit(Row):
@@ -570,7 +571,7 @@ class CudaLimit(Row):
     KEY: ClassVar[tuple[str, ...]] = ("compute_capability",)
 
     compute_capability: str
-    """e.g. `9.0`."""
+    """Compute capability, e.g. `9.0`."""
     threads_per_sm: Annotated[int, Plausible(256, 8192)]
     """Resident threads of a multiprocessor."""
     blocks_per_sm: Annotated[int, Plausible(4, 128)]
@@ -580,17 +581,16 @@ class CudaLimit(Row):
     registers_per_sm: Annotated[int, Plausible(4096, 1e6)]
     """32-bit registers of a multiprocessor."""
     shared_memory_per_sm_byte: Annotated[float, Plausible(4096, 1e7)]
-    """Most shared memory of a multiprocessor. [byte]"""
+    """Largest shared memory of a multiprocessor. [byte]"""
     shared_memory_per_block_byte: Annotated[float, Plausible(4096, 1e7)]
-    """Most shared memory of a block, opt-in included. [byte]"""
+    """Largest shared memory of a block, opt-in included. [byte]"""
     matrix_instruction: str
-    """How blocks drive the tensor cores: `mma` (a warp with its own registers), `wgmma` (four warps from shared
-    memory) or `tcgen05` (one thread, results in tensor memory, two multiprocessors together); PTX ISA. Joins
-    `tiling_strategy`."""
+    """Instruction with which blocks drive the tensor cores: `mma` (a warp with its own registers), `wgmma` (four warps from shared memory)
+    or `tcgen05` (one thread, results in tensor memory, two multiprocessors together); PTX ISA. Joins `tiling_strategy`."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Precision(Row):
@@ -600,121 +600,118 @@ class Precision(Row):
     KEY: ClassVar[tuple[str, ...]] = ("precision",)
 
     precision: str
-    """e.g. `fp16`, `tf32`, `int8`, `bool`."""
+    """Name, e.g. `fp16`, `tf32`, `int8`, `bool`."""
     bits: Annotated[float, Possible(1, 1024), Plausible(1, 128)]
-    """Bits an element takes in memory, its share of the scales of its block included; tf32 is stored as fp32. [bit]"""
+    """Bits per element in memory, including its share of the block scales; tf32 is stored as fp32. [bit]"""
     kind: str
-    """`float`, `integer`, `boolean`, `complex` or `packed`: products of floating-point numbers with weights in packed blocks, in
-    which a backend may compute otherwise (`backend_support.packed_precision`)."""
+    """`float`, `integer`, `boolean`, `complex` or `packed` (products of floating-point numbers with weights in packed blocks, which a
+    backend may compute in another format, `backend_support.packed_precision`)."""
     accumulator: str
     """Format in which products are summed."""
     fallback: str | None
-    """Format a part computes in when it has no rate for this one; null ends the chain."""
+    """Format in which a part computes if it has no rate for this one; null ends the chain."""
     fallback_operations: Annotated[float, Possible(1, 1024), Plausible(1, 16)]
-    """Operations of that format which one of its own takes; of a 64-bit integer product three of halves, and what they carry."""
+    """Operations of the fallback format per operation of this one; a 64-bit integer product takes three 32-bit ones and their carries."""
     integer_stand_in: str | None
-    """Format that stands in for it on a part without any floating-point rate: norms, softmax and the like run there in integer
-    approximations (I-BERT, Kim et al. 2021); null where it needs none."""
+    """Format that replaces it on a part without a floating-point rate: norms, softmax and similar operators run there in integer
+    approximations (I-BERT, Kim et al. 2021); null if none is needed."""
     trains: bool
-    """True where autograd computes gradients of such tensors; of the formats below 16 bits PyTorch has only conversions and
-    a few products."""
+    """True where autograd computes gradients of such tensors; for formats below 16 bits PyTorch has only conversions and a few products."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class OperatorClass(Row):
-    """A class of operators, and what the rules need to know of it. Rows of other tables name classes of this one."""
+    """A class of operators and its properties that rules need. Other tables refer to it by name."""
 
     TABLE: ClassVar[str] = "operator_class"
     KEY: ClassVar[tuple[str, ...]] = ("operator_class",)
 
     operator_class: str
-    """e.g. `conv`, `elementwise`; `unknown` of an operator without a rule."""
+    """Name, e.g. `conv`, `elementwise`; `unknown` for an operator without a rule."""
     is_matrix: bool
-    """True of matrix products, convolutions and what is made of them: the anchor of a kernel that has one."""
+    """True for matrix products, convolutions and operators made of them. Such an operator is its kernel's anchor."""
     is_convolution: bool
-    """True of convolutions of every kind."""
+    """True for convolutions of every kind."""
     is_foldable: bool
-    """True where a batch normalization that follows can be folded into the weights."""
+    """True if a batch normalization that follows can be folded into the weights."""
     allocates_result: bool
-    """True where the call of the library allocates its result itself, also under a backend that plans its memory."""
+    """True if the library call allocates its result itself, even under a backend that plans memory."""
     is_widening: bool
-    """True where ATen promotes operands of several types within the kernel: of these `follow` means the widest."""
+    """True if ATen promotes operands of mixed types within the kernel: for these, `follow` means the widest type."""
     is_normalizing: bool
-    """True of normalizations, whose scaled and shifted result a compiler of loops stores rather than works out again."""
+    """True for normalizations: a loop compiler stores their scaled and shifted result instead of recomputing it."""
     saves_nothing: bool
-    """True where the backward needs neither operands nor results of the forward."""
+    """True if the backward pass needs neither operands nor results of the forward pass."""
     takes_bias: bool
-    """True where the operands are the first two reads and a third is the bias, whose gradient is a sum."""
+    """True if the operands are the first two reads and a third is the bias, whose gradient is a sum."""
     saves_other: bool
-    """True of products of which the gradient of one operand needs the other alone."""
+    """True for products: the gradient of one operand needs only the other operand."""
     is_single_algorithm: bool
-    """True where all operators of the class share one algorithm: no efficiencies by ATen operator."""
+    """True if all operators of the class share one algorithm, so that no efficiencies are fitted per ATen operator."""
     varies_by_format: bool
-    """True where each memory format has another algorithm, under every backend."""
+    """True if each memory format has its own algorithm, under every backend."""
     varies_by_strides: bool
-    """True where a backend without code of its own for each graph runs another kernel for each memory format."""
+    """True if a backend that generates no code per graph runs a different kernel for each memory format."""
     is_inserted: bool
-    """True where charz itself inserts kernels of the class: conversions, copies into another layout, added biases."""
+    """True if charz itself inserts kernels of the class: conversions, layout copies, added biases."""
     is_reducing: bool
-    """True of what is no matrix product and sums or compares many elements into each result: it can be split within them."""
+    """True for operators other than matrix products that sum or compare many elements into each result, so the reduction can be split."""
 
 
 class PolicyVersion(Row):
-    """Which policy a version of the framework follows where it follows another than the newest does."""
+    """A version of the framework that follows another policy than the newest version does."""
 
     TABLE: ClassVar[str] = "policy_version"
     KEY: ClassVar[tuple[str, ...]] = ("policy", "software")
 
     policy: str
-    """Policy that is asked for."""
+    """Policy asked for."""
     software: str
     """Version of the framework as measurements name it, `pt240` for PyTorch 2.4.0."""
     followed_policy: str
-    """Policy that it follows, `precision_policy.policy`."""
+    """Policy that the version follows, `precision_policy.policy`."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class PrecisionPolicy(Row):
-    """What a policy does to the operators of one class.
+    """The effect of a policy on the operators of one class.
 
-    The row of a module's class wins over that of an ATen operator, that over the row of its class, and the row whose `operator_class` is
-    `*` holds for all without one of their own. A `*` that says `drop` also converts inputs, as
-    `model.half()` with its inputs does; one that says `follow` leaves them, as autocast does.
+    A row for a class within a module's class wins over one for an ATen operator, which wins over one for the operator's class; a row
+    with operator_class `*` applies to all classes without their own. A `*` row with rule `drop` also converts inputs, as `model.half()`
+    with its inputs does; one with `follow` leaves them, as autocast does.
     """
 
     TABLE: ClassVar[str] = "precision_policy"
     KEY: ClassVar[tuple[str, ...]] = ("policy", "operator_class")
 
     policy: str
-    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, `sparse-fp16` (2:4 weights), ...; behind an `@` the last
-    version of the framework that follows it, `amp-fp16@2.4`."""
+    """`fp32`, `tf32`, `fp16`, `bf16`, `amp-fp16`, `amp-bf16`, `int8`, `w8a16`, `w4a16`, `fp8`, `sparse-fp16` (2:4 weights), ...; a suffix
+    `@VERSION` names the last version of the framework that follows it, `amp-fp16@2.4`."""
     operator_class: str
-    """Class it holds for, class within a module's class such as `norm:GroupNormAct`, ATen operator such as
-    `aten.sum`, or `*`; behind `attention|` for what an attention's math path runs, behind `module:PATTERN|` for modules of
-    such paths alone."""
+    """Operator class, class within a module's class such as `norm:GroupNormAct`, ATen operator such as `aten.sum`, or `*`. A prefix
+    `attention|` limits the row to operators of an attention's math path, `module:PATTERN|` to modules whose path matches."""
     rule: str
-    """`drop` (convert operands to `compute_precision`), `keep` (convert them to fp32 where narrower),
-    `widen` (read them as they are, compute and write fp32), `promote` (convert them to the widest), `follow`
-    (read them as they are; the widest decides in elementwise operators and concatenation, else the first), `absent` (the
-    framework's version that the policy stands for does not run it: its result is its operand)."""
+    """`drop` (convert operands to `compute_precision`), `keep` (convert narrower operands to fp32), `widen` (read operands unconverted,
+    compute and write fp32), `promote` (convert operands to the widest type), `follow` (read operands unconverted; the widest type
+    decides in elementwise operators and concatenation, else the first) or `absent` (this version of the framework does not run the
+    operator: its result is its operand)."""
     compute_precision: str | None
-    """Format of the arithmetic for `drop`; with `follow`, how the unit computes on operands stored as
-    they are (tf32)."""
+    """Format of the arithmetic for `drop`; for `follow`, the format in which the unit computes on unconverted operands (tf32)."""
     weight_precision: str | None
-    """Format in which weights are stored, read without a conversion; null leaves them as they are.
-    Vectors (biases, scales) take that of `*`."""
+    """Format in which weights are stored and read without conversion; null: unchanged. Vectors (biases, scales) take the value of the `*`
+    row."""
     activation_precision: str | None
-    """Format in which results are written; null follows the rule."""
+    """Format in which results are written; null: the rule decides."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Backend(Row):
@@ -725,75 +722,70 @@ class Backend(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
-    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of them `_unfused` or `_graph`."""
+    """`eager`, `inductor`, `tensorrt`, `onnxruntime`, `openvino`, `xla`, `kpu`, or one of these with the suffix `_unfused` or `_graph`."""
     name: str
-    """Name in full."""
+    """Full name."""
     unfused_backend: str | None
-    """Backend that runs the same graph one kernel an operator, held against which it shows what fusion saves; null: none.
-    Without rows of its own in `backend_support`, that one runs where this one does, with its dispatch, efficiencies and
-    bands."""
+    """Backend that runs the same graph with one kernel per operator; the comparison shows the savings of fusion. Null: none. If it has no
+    rows in `backend_support`, it runs where this backend does, with its dispatch, efficiencies and bands."""
     captures: str | None
-    """Backend whose kernels it runs, captured into a graph that the host launches as a whole (CUDA graphs) or on parts of other
-    families (groups of layers that stay on the chip): that one's fusion rules hold, and nothing waits for the host between
-    kernels. Null: none."""
+    """Backend whose kernels it runs, captured into a graph that the host launches as a whole (CUDA graphs) or, on parts of other families,
+    grouped by layers that stay on chip. That backend's fusion rules apply, and no kernel waits for the host. Null: none."""
     folds_norm: bool
-    """True when weights are constants to it: batch normalization is folded into those before it, and
-    what depends on weights alone is computed once."""
+    """True if the backend treats weights as constants: it folds batch normalization into the preceding weights and computes once what
+    depends on weights alone."""
     casts_are_kernels: bool
-    """True when each conversion of an activation is a kernel of its own."""
+    """True if each conversion of an activation is a separate kernel."""
     weight_casts_are_kernels: bool
-    """True when weights are converted at every run."""
+    """True if weights are converted in every run."""
     follows_strides: bool
-    """True when operators run one by one on tensors as these lie in memory, converting where a kernel needs
-    another layout."""
+    """True if operators run one by one on tensors in their stored memory layout, with a conversion where a kernel needs another one."""
     plans_layout: bool
-    """True when it chooses the memory format of images itself (`model.planned_format`)."""
+    """True if the backend chooses the memory format of images itself (`model.planned_format`)."""
     stores_wide: bool
-    """True when it stores what a reused activation is worked out of, in single precision, in the place of its result
+    """True if the backend stores the single-precision source of a reused activation instead of the activation itself
     (`kernel_tensor.is_wide`)."""
     plans_memory: bool
-    """True when a result takes over the memory of an operand or of an earlier result that nobody reads again
+    """True if a result takes over the memory of an operand or of an earlier result that is not read again
     (`tensor_lifetime.block_tensor_id`)."""
     calls_aten: bool
-    """True when convolutions are calls of PyTorch's ATen, and memory on a processor comes from the C library's
-    `malloc`."""
+    """True if convolutions are calls of PyTorch's ATen and memory on a processor comes from the C library's `malloc`."""
     adds_bias_kernels: bool
-    """True when on some parts (`backend_support.bias_is_kernel`) it adds the bias of a convolution by a kernel of its
-    own."""
+    """True if, on some parts (`backend_support.bias_is_kernel`), the backend adds the bias of a convolution in a separate kernel."""
     workspace_fraction: Annotated[float, Possible(0, 10), Plausible(0, 2)]
     """Scratch memory as a share of peak activations."""
     trains: bool
-    """True where it runs a backward pass; what is built to serve a trained model does not."""
+    """True if the backend runs a backward pass; backends that only serve trained models do not."""
     serves: bool
-    """True of a server of language models: it runs models with a key-value cache alone, makes logits of the last token of a
-    prompt, and takes a prompt in chunks."""
+    """True for a server of language models: it runs only models with a key-value cache, computes logits only for the last token of a
+    prompt, and processes prompts in chunks."""
     chunk_tokens: Annotated[float | None, Plausible(64, 1e6)]
-    """Most tokens of all prompts that a server takes in one step; null of what is none."""
+    """Largest number of prompt tokens that a server processes in one step, over all prompts; null for other backends."""
     reserve_fraction: Annotated[float, Possible(0, 0.9), Plausible(0, 0.5)]
     """Share of a part's main memory that a server leaves free."""
     activation_bits: Annotated[int | None, Plausible(4, 64)]
-    """Bits in which it keeps activations between kernels at least; null where as the policy says."""
+    """Fewest bits in which the backend stores activations between kernels; null: the policy decides."""
     vector_rows: Annotated[int | None, Plausible(1, 1024)]
-    """Rows of a product up to which it multiplies them by kernels of its own on the vector units; null where it has none."""
+    """Largest number of rows of a product that the backend multiplies with its own kernels on the vector units; null if it has none."""
     causal_block: Annotated[int | None, Plausible(1, 1024)]
-    """Queries that its attention takes together, skipping the keys that a causal mask hides from all of them; null where it
-    computes every score. FlashAttention-2 takes 128 (arXiv:2307.08691, `flash_fwd_launch_template.h`)."""
+    """Queries that its attention processes together, skipping keys that a causal mask hides from all of them; null if it computes every
+    score. FlashAttention-2 takes 128 (arXiv:2307.08691, `flash_fwd_launch_template.h`)."""
     drops_chunks: bool
-    """True where it keeps keys and values of the current chunk alone of layers whose queries attend to their own chunk of the
-    context (Llama 4); false where it keeps those of the whole context."""
+    """True if layers whose queries attend only to their own chunk of the context (Llama 4) keep keys and values of the current chunk only;
+    false if they keep the whole context."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class BackendSupport(Row):
-    """Which backend runs on which family, and what its dispatch costs there. One without rows that is the
-    `backend.unfused_backend` of another has those of the other."""
+    """A family that a backend runs on, and the dispatch costs there. A backend without rows that is the `backend.unfused_backend` of
+    another uses the other's rows."""
 
     TABLE: ClassVar[str] = "backend_support"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
-    # A row whose `dispatch` is `graph` is of that kind, whatever its backend.
+    # A row with `dispatch` = `graph` belongs to the kind `graph`, whatever its backend.
     RANGES_BY: ClassVar[tuple[str, ...]] = ("backend",)
 
     backend: str
@@ -803,12 +795,12 @@ class BackendSupport(Row):
     vendor: str
     """Maker of the part, or `*` for every one."""
     is_default: bool
-    """True of the backend that answers assume on the family and vendor of this row, and of the server that those about
-    serving language models assume; on a part of which no row is, they assume the first by name."""
+    """True for the backend that answers assume on this family and vendor, and for the server that answers about serving assume; a part
+    without such a row takes the first backend by name."""
     default_precision: str
-    """Policy that it follows where a user of the framework asks for single precision and says no more."""
+    """Policy that the backend follows if a user asks for single precision without further options."""
     dispatch: str
-    """`async_queue` (host runs ahead of the device), `serial` (they add) or `graph` (one launch)."""
+    """`async_queue` (the host runs ahead of the device), `serial` (their times add) or `graph` (one launch)."""
     host_kernel_s: Annotated[
         float,
         Possible(0, HUGE),
@@ -818,47 +810,43 @@ class BackendSupport(Row):
     ]
     """Host time to issue one kernel. [s]"""
     host_view_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
-    """Host time of a view, 0 where views are compiled away. [s]"""
+    """Host time of a view; 0 if views are compiled away. [s]"""
     run_s: Annotated[float, Possible(0, HUGE), Plausible(1e-7, 0.1)]
-    """Host time of one whole run, paid once. [s]"""
+    """Host time paid once per run. [s]"""
     kernel_gap_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.05, 20)]
     """Share of the part's own gap between kernels that remains under this backend."""
     bias_is_kernel: bool
-    """True where the bias of a convolution is added by a kernel of its own; only of a backend that
-    `adds_bias_kernels`."""
+    """True if a separate kernel adds the bias of a convolution; only for a backend with `adds_bias_kernels`."""
     sums_in_half: bool
-    """True where vector units sum products of half precision in half precision, at the rate they have for it."""
+    """True if vector units accumulate half-precision products in half precision, at their rate for it."""
     chunk_element: Annotated[
         float | None,
         Plausible(16, 1e6),
         Plausible(16, 1e6, of="eager", family="cpu", is_needed=True),
         Plausible(16, 1e6, of="inductor", family="cpu", is_needed=True),
     ]
-    """Elements of a loop of its own that each thread must get, or not all of them run it. Null where that is not known or
-    does not arise."""
+    """Fewest elements of a loop per thread: below it, fewer threads run the loop. Null if unknown or not applicable."""
     shares_by_chunk: bool
-    """True where a loop goes to as many threads as it has `chunk_element` for; false where to all or to one."""
+    """True if the number of threads of a loop is its elements / `chunk_element`; false if a loop runs on all threads or one."""
     efficiency_backend: str | None
-    """Backend whose efficiencies hold, as assumed, where this one has none of its own; null: none."""
+    """Backend whose efficiencies apply, as assumed, where this backend has none; null: none."""
     calls_library: bool
-    """True where a server that keeps activations in single precision calls a library for products of many rows, for which it
-    writes operands out in 16 bits (`library_call`), and lets it sum halves in half precision."""
+    """True if a server that keeps activations in single precision calls a library for products of many rows: operands are written out in
+    16 bits for it (`library_call`), and it accumulates halves in half precision."""
     converts: bool
-    """True where it runs policies whose format the part does not compute in, in the wider one that stands for it
-    (`precision.fallback`)."""
+    """True if the backend runs policies in a format that the part lacks by computing in the wider `precision.fallback`."""
     packed_precision: str | None
-    """Format in which it multiplies weights in packed blocks (`precision.kind`): it turns activations into that format first.
-    Null where it unpacks the weights and computes as the policy says."""
+    """Format in which the backend multiplies weights in packed blocks (`precision.kind`), after converting activations to it. Null if it
+    unpacks the weights and computes in the policy's format."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class DeviceContext(Row):
-    """What a process of a framework takes of a part's memory besides its tensors: the driver's context, the stacks of all threads
-    that the part can hold, and the code of kernels. Of a part and backend the row that names the backend holds, then the one that
-    names the maker; where there is none, nothing is taken."""
+    """Memory of a part that a framework's process takes in addition to its tensors: the driver's context, the stacks of all resident
+    threads, and kernel code. A row that names the backend wins over one that names the maker; no row: nothing is taken."""
 
     TABLE: ClassVar[str] = "device_context"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "family", "vendor")
@@ -870,18 +858,18 @@ class DeviceContext(Row):
     vendor: str
     """Maker of the part, or `*` for every one."""
     context_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 4e9)]
-    """Memory that every part of the kind gives: the driver's own and the code of kernels. [byte]"""
+    """Memory taken on every part of the kind: the driver's own and kernel code. [byte]"""
     thread_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 65536)]
-    """Stack of each thread that the part can hold at once. [byte]"""
+    """Stack per resident thread of the part. [byte]"""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class DefaultBackend(Row):
-    """What people run on parts of a kind in a number format, where that is another backend than `backend_support.is_default` says for
-    the rest: answers assume it where none is named (`assumed_backend`). The row with the fewest `*` holds."""
+    """The backend usual on parts of a kind in a number format, where it differs from `backend_support.is_default`: answers assume it if
+    none is named (`assumed_backend`). The row with the fewest `*` wins."""
 
     TABLE: ClassVar[str] = "default_backend"
     KEY: ClassVar[tuple[str, ...]] = ("family", "vendor", "market", "precision")
@@ -899,12 +887,12 @@ class DefaultBackend(Row):
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class EngineVersion(Row):
-    """What a version of a backend takes of the host in each step, whatever the part. A version is a condition of a run, as
-    its precision is; at most three of its numbers are fitted."""
+    """Host costs of each step under one version of a backend, whatever the part. The version is a condition of a run, as its precision is;
+    at most three of its numbers are fitted."""
 
     TABLE: ClassVar[str] = "engine_version"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "engine_version")
@@ -912,69 +900,69 @@ class EngineVersion(Row):
     backend: str
     """Backend."""
     engine_version: str
-    """Version as its maker writes it, or year and month of what was measured."""
+    """Version as its maker writes it, or year and month of the measurements."""
     is_assumed: bool
-    """True of the version that answers assume of the backend."""
+    """True for the version that answers assume for the backend."""
     step_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.1)]
     """Host time of a step that the device waits for: scheduling, inputs, the launch of a graph, sampling. [s]"""
     sample_s: Annotated[float, Possible(0, HUGE), Plausible(0, 0.01)]
-    """Host time of each sample of it besides. [s]"""
+    """Further host time per sample of the step. [s]"""
     kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
-    """Time of each kernel that a step launches besides the part's gap: where no graph is captured, one by one. [s]"""
+    """Further time, on top of the part's gap, of each kernel that a step launches one by one because no graph is captured. [s]"""
     kernel_sample_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-4)]
-    """Time of each kernel for each sample of a step besides. [s]"""
+    """Further time of each kernel per sample of the step. [s]"""
     prompt_kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
-    """Time of each kernel of a prompt besides: graphs are captured of steps of one token alone. [s]"""
+    """Further time of each kernel of a prompt: only steps of one token are captured as graphs. [s]"""
     linear_vector_rows: Annotated[int | None, Plausible(1, 1024)]
-    """Rows of a linear layer's product up to which it runs at the pace of the vector units, whatever the matrix units would reach;
-    null where they are used."""
+    """Largest number of rows at which a linear layer's product runs at the pace of the vector units, whatever the matrix units would
+    reach; null if it uses the matrix units."""
     paged_heads: Annotated[float | None, Plausible(1, 1e6)]
-    """Heads of queries of all samples of a step, above which each reads the keys and values that it shares with others for
-    itself; null where they are read once."""
+    """Number of query heads, summed over the samples of a step, above which each head reads its shared keys and values for itself; null if
+    they are read once."""
     paged_ratio: Annotated[float | None, Plausible(1, 20)]
-    """Time of those reads over that of as many bytes read in order; null where there are none."""
+    """Time of those reads relative to reading as many bytes in order; null if there are no such reads."""
     convert_ops: Annotated[float | None, Possible(0, HUGE), Plausible(1, 1000)]
-    """Operations in which a lane of a part that does not compute in the cache's format turns an element of the cache into one of
-    the arithmetic's, for each head of queries; null where it is not known to take any."""
+    """Operations with which a lane converts one element of the cache to the arithmetic's format, for each query head, on a part that does
+    not compute in the cache's format; null if no such cost is known."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
-    """What it was fitted on."""
+    """Data that the numbers were fitted to."""
 
 
 class FusionRule(Row):
     """A producer that a backend runs in one kernel with its consumer.
 
-    Several rows of a pair must all hold. A row that names an ATen operator wins over its class.
+    If a pair has several rows, all of their conditions must be true. A row for an ATen operator wins over one for its class.
     """
 
     TABLE: ClassVar[str] = "fusion_rule"
     KEY: ClassVar[tuple[str, ...]] = ("backend", "producer_class", "consumer_class", "condition")
 
     backend: str
-    """Backend it holds for."""
+    """Backend the rule applies to."""
     producer_class: str
     """Class of the operator that writes the tensor, or an ATen operator such as `aten.add`."""
     consumer_class: str
     """Class of the operator that reads it, or an ATen operator."""
     condition: str
-    """`always`, `single_consumer` (nobody else reads it), `same_elements` (the consumer writes as many
-    elements as the producer, or as a reduction reads), `chained` (the producer itself runs in the
-    kernel of one of its operands), `innermost` (the consumer does not reduce images over pixels where these are
-    planned channels-last) or `inlined` (the producer is not an activation whose argument is stored in its place)."""
+    """`always`, `single_consumer` (no other operator reads the tensor), `same_elements` (the consumer writes as many elements as the
+    producer, or as a reduction reads), `chained` (the producer itself runs in the kernel of one of its operands), `innermost` (the
+    consumer does not reduce images over pixels where these are planned channels-last) or `inlined` (the producer is not an activation
+    whose argument is stored in its place)."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Efficiency(Row):
-    """Share of a peak that well-written kernels reach, as a saturation curve in the kernel's size.
+    """Share of a peak that well-written kernels reach, a saturation curve in the kernel's size.
 
-    `fraction = maximum_fraction * w / (w + half_work)`, w the work on each occupied unit. The most
-    specific row wins: a part's own before a sibling's (`lending_part`), its architecture's and its family's.
+    `fraction = maximum_fraction * w / (w + half_work)`, with w the work per occupied unit. The most specific row wins: the part's own,
+    then a sibling's (`lending_part`), its architecture's and its family's.
     """
 
     TABLE: ClassVar[str] = "efficiency"
@@ -984,8 +972,7 @@ class Efficiency(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("resource", "backend")
 
     efficiency_id: Annotated[int, Possible(1, HUGE)]
-    """Number of the row, by which an answer names the rows it rests on; never used again for another. Rows fitted into
-    a database start at a million."""
+    """Number by which an answer refers to the row; never reused. Rows fitted in a database start at a million."""
     scope: str
     """`hardware:NAME`, `architecture:NAME`, `family:NAME` or `*`."""
     backend: str
@@ -993,23 +980,21 @@ class Efficiency(Row):
     kernel_class: str
     """Class of the kernel's anchor, or `*`."""
     operator_name: str
-    """ATen operator of the anchor (`aten.gelu`), of that class; `*` for all."""
+    """ATen operator of the anchor (`aten.gelu`), within that class; `*` for all."""
     precision_class: str
     """Operand precision, or `*`."""
     memory_format: str
-    """How the anchor's tensors lie in memory (`kernel_cost.layout`), or `*`."""
+    """Memory layout of the anchor's tensors (`kernel_cost.layout`), or `*`."""
     resource: str
-    """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the
-    shorter of arithmetic and memory hidden behind the longer), `residency` (share of a last-level cache
-    that holds what passes from kernel to kernel; all of it where software decides what lies there), `reorder` (share of peak
-    bandwidth at which a library puts weights and images in its own order, or a bias in the result, at every call; no row: they
-    are used as they lie), `paging`
-    (share of peak bandwidth at which the system hands out fresh pages; no row: memory is kept from run to run) or
-    `thread` (share of the bandwidth that one unit alone draws, `hardware_memory.unit_bandwidth_byte_per_s`, which a loop
-    of one thread reaches; no row: nothing is known of threads)."""
+    """`matrix`, `vector` (shares of peak arithmetic), `memory` (share of peak bandwidth), `overlap` (share of the shorter of arithmetic
+    and memory time that overlaps the longer), `residency` (share of a last-level cache that keeps data from kernel to kernel; all of it
+    if software manages the level), `reorder` (share of peak bandwidth at which a library reorders weights and images, or copies a bias
+    into the result, at every call; no row: nothing is reordered), `paging` (share of peak bandwidth at which the system hands out fresh
+    pages; no row: memory is kept from run to run) or `thread` (share of one unit's bandwidth,
+    `hardware_memory.unit_bandwidth_byte_per_s`, that a single-threaded loop reaches; no row: unknown)."""
     maximum_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.005, 1)]
-    """Share of the peak reached by a large kernel, above 0 and at most 1. Of `matrix` it is the share of the pace of the
-    tiles (`tiling_strategy`)."""
+    """Share of the peak that a large kernel reaches, above 0 and at most 1. For `matrix`, the share of the rate of its tiles
+    (`tiling_strategy`)."""
     half_work: Annotated[
         float,
         Possible(0, HUGE),
@@ -1021,19 +1006,19 @@ class Efficiency(Row):
         Plausible(10, 1e6, of="memory.eager", family="gpu"),
         Plausible(10, 1e6, of="memory.inductor", family="gpu"),
     ]
-    """Work a unit at which half of that is reached: ops for arithmetic, bytes for memory. Of `thread`: the time in which
-    the backend's team of threads begins and ends, as a multiple of the part's (`hardware_overhead`, `team`)."""
+    """Work per unit at which half of that is reached: operations for arithmetic, bytes for memory. For `thread`, the time in which the
+    backend's thread team starts and finishes, as a multiple of the part's (`hardware_overhead`, `team`)."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
-    """What it was fitted on, or why it was assumed."""
+    """Data that the row was fitted to, or the reason for an assumption."""
 
 
 class PredictionBand(Row):
-    """How far measurements lie from predictions: quantiles of measured over predicted, of rows the fit
-    did not see. The most specific row wins: a part's own before its family's."""
+    """Distance of measurements from predictions: quantiles of measured / predicted on rows that the fit did not see. The most specific row
+    wins: the part's own before its family's."""
 
     TABLE: ClassVar[str] = "prediction_band"
     KEY: ClassVar[tuple[str, ...]] = ("scope", "backend", "batch_class", "quantity")
@@ -1047,21 +1032,21 @@ class PredictionBand(Row):
     quantity: str
     """`latency` or `energy`."""
     low_factor: Annotated[float, Plausible(0.01, 10)]
-    """Tenth percentile of measured over predicted."""
+    """Tenth percentile of measured / predicted."""
     high_factor: Annotated[float, Plausible(0.1, 100)]
-    """Ninetieth percentile of measured over predicted."""
+    """Ninetieth percentile of measured / predicted."""
     row_count: Size
-    """Measurements it rests on; 0 for an assumed one."""
+    """Number of measurements used; 0 if assumed."""
     part_count: Size
-    """Parts that they are of."""
+    """Number of measured parts."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class LibraryConstant(Row):
-    """A number that a library, an allocator or a compiler was built with, or that an owner of a part is taken to keep to."""
+    """A number built into a library, an allocator or a compiler, or assumed of a part's owner."""
 
     TABLE: ClassVar[str] = "library_constant"
     KEY: ClassVar[tuple[str, ...]] = ("library_constant",)
@@ -1088,23 +1073,23 @@ class LibraryConstant(Row):
         Plausible(32, 1024, of="norm_block_threads"),
         Plausible(1000, 2e5, of="owned_h"),
     ]
-    """Its value, in `unit`."""
+    """Value, in `unit`."""
     unit: str
     """`byte`, `element`, `channel`, `thread`, `clock` or `h`."""
     decides: str
-    """What rests on it: `memory` (what a run holds), `processor` (kernels of a backend that calls ATen, on a processor),
-    `unit` (how work is spread over a part's units) or `price` (what an hour of a part that nobody lets costs)."""
+    """Subject of the constant: `memory` (memory that a run uses), `processor` (kernels of a backend that calls ATen, on a processor),
+    `unit` (distribution of work over a part's units) or `price` (hourly cost of a part that nobody rents out)."""
     source_id: str
     """Source of the value."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
-    """What it decides."""
+    """Effect of the constant."""
 
 
 class ArchitecturalModifier(Row):
-    """Relative energy-delay weight of an operator class on an architecture, by which the operators
-    of a fused kernel share its cost."""
+    """Relative energy-delay weight of an operator class on an architecture. The operators of a fused kernel share its cost by these
+    weights."""
 
     TABLE: ClassVar[str] = "architectural_modifier"
     KEY: ClassVar[tuple[str, ...]] = ("operator_class", "architecture_class", "is_fused")
@@ -1116,27 +1101,27 @@ class ArchitecturalModifier(Row):
     is_fused: bool
     """True inside a fused kernel."""
     modifier: Annotated[float, Plausible(0.01, 100)]
-    """Weight, 1 for a matrix operator."""
+    """Weight; 1 for a matrix operator."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class EnergyFact(Row):
-    """A published energy figure with the scope it was stated at."""
+    """A published energy figure and its scope."""
 
     TABLE: ClassVar[str] = "energy_fact"
     KEY: ClassVar[tuple[str, ...]] = ("energy_fact_id",)
 
     energy_fact_id: str
-    """Key."""
+    """Name of the figure."""
     scope: str
     """`circuit`, `array`, `device`, `path`, `board` or `model`."""
     what: str
     """Operation or memory level."""
     subject: str
-    """Hardware or class it was stated for."""
+    """Hardware or class it is stated for."""
     process_nm: str | None
     """Process node. [nm]"""
     technology: str | None
@@ -1148,17 +1133,17 @@ class EnergyFact(Row):
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
     """Anything a reader must know."""
 
 
 class EnergyProfile(Row):
-    """Energy coefficients that a part states, lifted to one scope, so that they may be added; all others follow from rules
+    """Energy coefficients that a part states, all converted to one scope so that they can be added; others follow from rules
     (`part_energy`).
 
-    Arithmetic: `what` is `op` and `key` is `PRECISION.UNIT`. Memory: `what` is `byte` and `key` the
-    level. Static: `what` is `static` and `key` is `chip`; its value is a power.
+    Arithmetic: `what` is `op` and `key` is `PRECISION.UNIT`. Memory: `what` is `byte` and `key` the level. Static: `what` is `static`
+    and `key` is `chip`; its value is a power.
     """
 
     TABLE: ClassVar[str] = "energy_profile"
@@ -1174,21 +1159,21 @@ class EnergyProfile(Row):
     value: Annotated[
         float, Plausible(1e-16, 1e-9, of="op"), Plausible(1e-15, 1e-8, of="byte"), Plausible(0.01, 1e4, of="static")
     ]
-    """Joule an operation or a byte; watt for `static`. [J]"""
+    """Joules per operation or byte; watts for `static`. [J]"""
     scope: str
-    """Scope every row of the part is lifted to: `board` or `chip`."""
+    """Scope that every row of the part is converted to: `board` or `chip`."""
     source_id: str
     """Source of the value."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     formula: str
-    """How it was composed from which facts."""
+    """Formula that composes the value from facts."""
 
 
 class SiliconRule(Row):
-    """What silicon is made of and what it costs: area, leakage and energy by process, format, level and technology, and how a
-    voltage follows a clock. Areas, leakage and energies of a part follow from these rows, of every family alike. Of the rows
-    of a quantity that fit, the longest architecture wins, then the one of a family."""
+    """A property of silicon: area, leakage and energy by process, format, level and technology, and voltage by clock. Areas, leakage and
+    energies of the parts of every family follow from these rows. Of the rows of a quantity that match, the longest architecture wins,
+    then the row of a family."""
 
     TABLE: ClassVar[str] = "silicon_rule"
     KEY: ClassVar[tuple[str, ...]] = ("silicon_rule",)
@@ -1197,13 +1182,13 @@ class SiliconRule(Row):
     silicon_rule: str
     """Name of the rule."""
     quantity: str
-    """What it says, e.g. `mac_um2`, `leakage_w_per_mm2` or `lift`; joins `part_area`, `part_energy` and `part_silicon`."""
+    """Quantity, e.g. `mac_um2`, `leakage_w_per_mm2` or `lift`; joins `part_area`, `part_energy` and `part_silicon`."""
     family: str
-    """Family of the parts it holds for, or `*`."""
+    """Family of the parts the rule applies to, or `*`."""
     architecture: str
     """First words of their architecture, or `*`."""
     row_key: str
-    """Precision, unit, cluster, level, technology, kind of area or process it holds for, or `*`."""
+    """Precision, unit, cluster, level, technology, kind of area or process the rule applies to, or `*`."""
     value: Annotated[
         float,
         Possible(0, HUGE, of="unit_um2"),
@@ -1262,21 +1247,21 @@ class SiliconRule(Row):
         Plausible(1e9, 1e13, of="channel_byte_per_s"),
         Plausible(1e8, 1e12, of="channel_byte"),
     ]
-    """The rule's own number."""
+    """Value, in `unit`."""
     unit: str
     """Unit of the value."""
     source_id: str
     """Source of the value."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     reason: str
-    """Why."""
+    """Reason for the value."""
 
 
 class TilingStrategy(Row):
     """A candidate tile of a strategy; the fastest candidate of a kernel wins.
 
-    A size of 0 means `fitted`: the view computes the largest tile that the capacity rule allows.
+    A size of 0 means fitted: the view computes the largest tile that the capacity rule allows.
     """
 
     TABLE: ClassVar[str] = "tiling_strategy"
@@ -1286,16 +1271,16 @@ class TilingStrategy(Row):
     strategy: str
     """Name, e.g. `gpu_shared_memory`, `cpu_l2_square`, `weight_stationary`, `domain_flow`."""
     candidate: Ordinal
-    """Key within the family; those of arrays differ from all families' own."""
+    """Key within the family; strategies for arrays use numbers that no family uses."""
     family: str
-    """Hardware family it applies to; `*` of arrays, on every part with that dataflow (`part_strategy`)."""
+    """Hardware family it applies to; `*` for arrays, on every part with that dataflow (`part_strategy`)."""
     matrix_instruction: str | None
-    """`cuda_limit.matrix_instruction` of the parts it applies to; null for all of the family."""
+    """`cuda_limit.matrix_instruction` of the parts it applies to; null for all parts of the family."""
     level: str
-    """Memory level whose capacity bounds the tile; `array` of arrays, whose parts have it on one level or another."""
+    """Memory level whose capacity limits the tile; `array` for arrays, whose level differs from part to part."""
     dataflow: str
-    """`output_stationary` (tiles in waves over the units; of arrays: results stay in the array), `direct` (no tiles, on vector units, for products no
-    wider than `tile_n`), `query_block` (PyTorch's fused attention on processors: blocks of `tile_m` queries),
+    """`output_stationary` (tiles in waves over the units; for arrays, results stay in the array), `direct` (no tiles, on vector units, for
+    products no wider than `tile_n`), `query_block` (PyTorch's fused attention on processors: blocks of `tile_m` queries),
     `weight_stationary` (weights stay in the array, rows stream through), `input_stationary` (rows stay, weights stream through) or
     `wavefront` (domain flow, results stay in the array)."""
     tile_m: Annotated[
@@ -1332,13 +1317,13 @@ class TilingStrategy(Row):
         Plausible(1, 4096, of="npu_output_tiles"),
         Plausible(1, 4096, of="dsp_output_tiles"),
     ]
-    """Depth of one stage."""
+    """Depth of one stage along the reduction."""
     from_m: Annotated[int | None, Possible(0, 1e9), Plausible(0, 1e5)]
-    """Queries from which on a `query_block` is chosen; null for other dataflows."""
+    """Smallest number of queries at which a `query_block` is chosen; null for other dataflows."""
     below_m: Annotated[int | None, Possible(0, 1e9), Plausible(0, 1e5)]
-    """Queries from which on it is no longer chosen; null without a limit."""
+    """Number of queries up to which a `query_block` is chosen; null: unlimited."""
     divisor: Annotated[float, Plausible(0.1, 64)]
-    """A fitted size is divided by it: smaller blocks for products too small to fill the part, below 1 larger ones for parts with
+    """Divisor of a fitted size: above 1 gives smaller blocks for products too small to fill the part, below 1 larger ones for parts with
     more memory than their files state."""
     split_k: Annotated[int, Plausible(1, 128)]
     """Slices of the reduction computed by different units and summed afterwards; 1 for none."""
@@ -1357,8 +1342,8 @@ class TilingStrategy(Row):
         Plausible(1, 10000, of="dsp_output_tiles"),
         Plausible(0.1, 1000, of="cpu_query_block"),
     ]
-    """Steps of the reduction spent filling and draining the pipeline of one tile; of `query_block` the rows in whose
-    time a block brings its keys and values into the product's order."""
+    """Steps of the reduction spent filling and draining the pipeline of one tile; for `query_block`, the number of rows whose time a block
+    takes to reorder its keys and values."""
     fill_clock: Annotated[
         float,
         Possible(0, HUGE),
@@ -1369,11 +1354,10 @@ class TilingStrategy(Row):
         Plausible(10, 1e7, of="npu_output_tiles"),
         Plausible(10, 1e7, of="dsp_output_tiles"),
     ]
-    """Clocks that filling and draining takes at most, however slow the unit."""
+    """Upper limit of the clocks for filling and draining, however slow the unit. [clock]"""
     exposed_fill: Annotated[float | None, Possible(0, HUGE), Plausible(0.05, 100)]
-    """Time of filling and draining that other tiles of the kernel on the same unit leave uncovered from the second wave
-    on, at most, as a multiple of the tile's steady time; null where a unit holds one tile at a time and nothing is
-    covered."""
+    """Upper limit, from the second wave on, of the filling and draining time that other tiles on the same unit do not cover, as a multiple
+    of the tile's steady time; null if a unit runs one tile at a time and nothing is covered."""
     latency_clock: Annotated[
         float,
         Possible(0, HUGE),
@@ -1400,30 +1384,30 @@ class TilingStrategy(Row):
         Plausible(0.01, 1, of="npu_output_tiles"),
         Plausible(0.01, 1, of="dsp_output_tiles"),
     ]
-    """Share of a last, partial wave that is not hidden by other tiles on the same unit: 1 is `ceil(waves)`."""
+    """Share of a last, partial wave that other tiles on the same unit do not hide: 1 is `ceil(waves)`."""
     efficiency_fraction: Share
-    """Share of the matrix peak this tile can sustain once filled, on a unit too fast to be fed."""
+    """Share of the matrix peak that this tile sustains once filled, on a unit too fast for its operands."""
     fed_macs: Annotated[float | None, Plausible(1, 1000)]
-    """Multiply-accumulates for every element the memory next to the unit can bring, from which on a unit pays all of
-    `1 / efficiency_fraction - 1`; a slower one pays in proportion. Null where every unit pays. [MAC/element]"""
+    """Multiply-accumulates per element from the memory next to the unit, from which a unit pays the full `1 / efficiency_fraction - 1`; a
+    slower unit pays in proportion. Null: every unit pays. [MAC/element]"""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Collective(Row):
-    """What a collective call makes of a kind of link, in a ring: the time of V bytes on n devices is
+    """The cost of a collective call on a kind of link, in a ring: the time of V bytes on n devices is
     `latency_s * (call_fraction + step_fraction * steps) + share * V / (bandwidth_fraction * bandwidth_byte_per_s)`,
-    n - 1 steps and a share of (n - 1) / n, twice that for an all-reduce."""
+    with n - 1 steps and a share of (n - 1) / n, twice that for an all-reduce."""
 
     TABLE: ClassVar[str] = "collective"
     KEY: ClassVar[tuple[str, ...]] = ("interconnect",)
 
     interconnect: str
-    """`hardware_interconnect.interconnect`, or `*` for those without a row of their own."""
+    """`hardware_interconnect.interconnect`, or `*` for links without their own row."""
     call_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.01, 100)]
-    """Time in which a call begins and ends, as a share of the link's latency."""
+    """Time to start and finish a call, as a share of the link's latency."""
     step_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.001, 100)]
     """Time of each step of the ring, as a share of the link's latency."""
     bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
@@ -1431,91 +1415,91 @@ class Collective(Row):
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Network(Row):
-    """The network between nodes, of one of the part's ports."""
+    """The network between nodes, for one of the part's ports."""
 
     TABLE: ClassVar[str] = "network"
     KEY: ClassVar[tuple[str, ...]] = ("of_part",)
 
     of_part: str
-    """Part whose nodes it joins, or `*` for those without a row of their own."""
+    """Part whose nodes it joins, or `*` for parts without their own row."""
     network: str
-    """e.g. `infiniband_hdr`."""
+    """Name, e.g. `infiniband_hdr`."""
     network_byte_per_s: Annotated[float, Plausible(1e8, 1e12)]
     """Bandwidth in one direction for each part of a node. [byte/s]"""
     network_s: Annotated[float, Possible(0, HUGE), Plausible(1e-7, 1e-3)]
     """Time of an empty message. [s]"""
     node_device_count: Annotated[int, Plausible(1, 1e3)]
-    """Parts of a node."""
+    """Parts per node."""
     network_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of that bandwidth that collectives reach."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Optimizer(Row):
-    """What an optimizer keeps and moves of each weight that it trains."""
+    """Memory and traffic of an optimizer per trained weight."""
 
     TABLE: ClassVar[str] = "optimizer"
     KEY: ClassVar[tuple[str, ...]] = ("optimizer",)
 
     optimizer: str
-    """e.g. `adam`."""
+    """Name, e.g. `adam`."""
     gradient_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
-    """Gradient that is kept of a weight. [byte]"""
+    """Gradient kept per weight. [byte]"""
     master_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
-    """Copy of a weight in single precision; 0 where the weights are. [byte]"""
+    """Single-precision copy per weight; 0 if weights are in single precision. [byte]"""
     state_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 16)]
-    """Moments of a weight. [byte]"""
+    """Moments kept per weight. [byte]"""
     moved_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 100)]
-    """What its step reads and writes of all that for a weight. [byte]"""
+    """Bytes that a step reads and writes per weight. [byte]"""
     bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.1, 1)]
-    """Share of the bandwidth of main memory that its step reaches."""
+    """Share of main-memory bandwidth that its step reaches."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class Framework(Row):
-    """How a framework trains: at most three factors of it are fitted, `kernel_factor`, `overlap_fraction` and one of
+    """The training behaviour of a framework. At most three of its factors are fitted: `kernel_factor`, `overlap_fraction` and one of
     `attention_factor` and `tensor_fraction`."""
 
     TABLE: ClassVar[str] = "framework"
     KEY: ClassVar[tuple[str, ...]] = ("framework",)
 
     framework: str
-    """e.g. `megatron`; `plain` is none, an ideal: kernels as fast as those of the backend."""
+    """Name, e.g. `megatron`; `plain` is an ideal framework: kernels as fast as the backend's."""
     backend: str
-    """Backend over whose time its factors are; `*` of one that has none."""
+    """Backend whose times the factors multiply; `*` for a framework tied to no backend."""
     is_default: bool
-    """True of what trains on its backend, `*` on any that has no other, where no framework is named."""
+    """True for the framework assumed on its backend if none is named; with `*`, on any backend without its own."""
     kernel_factor: Annotated[float, Possible(TINY, HUGE), Plausible(0.2, 5)]
-    """Time of its kernels over that of charz's backend."""
+    """Time of its kernels relative to charz's backend."""
     attention_factor: Annotated[float | None, Possible(TINY, HUGE), Plausible(0.2, 5)]
-    """The same of its kernels of attention; null where that is `kernel_factor`."""
+    """Time of its attention kernels relative to charz's backend; null: `kernel_factor`."""
     warpgroup_attention_factor: Annotated[float | None, Possible(TINY, HUGE), Plausible(0.2, 5)]
-    """`attention_factor` on parts whose tensor cores are driven by groups of warps (`part.matrix_instruction`), which kernels of
-    earlier parts do not use; null where that is `kernel_factor`."""
+    """`attention_factor` on parts whose tensor cores are driven by groups of warps (`part.matrix_instruction`), an instruction that
+    kernels written for earlier parts do not use; null: `kernel_factor`."""
     overlap_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]
-    """Share of the computing time behind which gradients and weights travel."""
+    """Share of the computing time that transfers of gradients and weights overlap."""
     tensor_fraction: Annotated[float, Possible(0, 1), Plausible(0, 1)]
-    """Share of what tensor parallel sends that no computing hides."""
+    """Share of tensor-parallel traffic that no computation hides."""
     reduce_byte: Annotated[float, Possible(0, HUGE), Plausible(0, 8)]
-    """Gradient that travels for a weight. [byte]"""
+    """Gradient bytes sent per weight. [byte]"""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class DeviceSplit(Row):
-    """A way to split training or serving over devices: tensor x context x data x pipeline of them, ranks in that order."""
+    """A split of training or serving over tensor x context x data x pipeline devices; ranks in that order."""
 
     TABLE: ClassVar[str] = "device_split"
     KEY: ClassVar[tuple[str, ...]] = ("split",)
@@ -1523,40 +1507,40 @@ class DeviceSplit(Row):
     split: str
     """Name."""
     framework: str | None
-    """Framework that trains, `framework.framework`; a split that names none takes the backend's default."""
+    """Framework that trains, `framework.framework`; null: the backend's default."""
     optimizer: str
     """Optimizer, `optimizer.optimizer`."""
     tensor: int
-    """Devices that share each product (Shoeybi et al. 2019)."""
+    """Number of devices that share each product (Shoeybi et al. 2019)."""
     pipeline: int
-    """Devices that have consecutive layers each (Narayanan et al. 2021)."""
+    """Number of pipeline stages, each with consecutive layers (Narayanan et al. 2021)."""
     interleave: int
-    """Groups of layers that each of those has."""
+    """Number of groups of layers on each pipeline stage."""
     context: int
-    """Devices that share the tokens of a sample."""
+    """Number of devices that share the tokens of a sample."""
     data: int
-    """Replicas that take samples of their own."""
+    """Number of replicas, each with its own samples."""
     expert: int
-    """Devices of those of `context` and `data` among which experts are spread."""
+    """Number of the `context` x `data` devices over which experts are spread."""
     micro_batches: int
-    """Micro batches of a replica in a step."""
+    """Micro batches of a replica per step."""
     zero_stage: Annotated[int, Possible(0, 3)]
-    """What replicas spread among them (Rajbhandari et al. 2019): 0 nothing, 1 the optimizer's states, 2 gradients too, 3 weights too,
-    as fully sharded data parallel does."""
+    """State that replicas shard (Rajbhandari et al. 2019): 0 none, 1 the optimizer's states, 2 gradients too, 3 weights too, as fully
+    sharded data parallel does."""
     recompute: str
-    """What the backward pass makes again: `none`, `selective` (the core of attention) or `full` (each layer from its input)."""
+    """Activations that the backward pass recomputes: `none`, `selective` (the core of attention) or `full` (each layer from its input)."""
     is_sequence_parallel: bool
-    """True where what tensor parallel leaves whole is split along the tokens."""
+    """True if operators that tensor parallelism leaves whole are split along the tokens."""
     block_count: int | None
-    """Layers in place of those that the model has."""
+    """Number of layers that replaces the model's own; null: the model's."""
     adapter_rank: int | None
-    """Rank of the adapters that are trained in place of the weights; null where the weights are."""
+    """Rank of the adapters that are trained instead of the weights; null if the weights are trained."""
     frozen_precision: str | None
-    """Format in which weights that are not trained are kept; null for their own."""
+    """Format in which untrained weights are kept; null: their own."""
 
 
 class Die(Row):
-    """What is known in print of the silicon of a part: the check of `part_area`, which no prediction rests on."""
+    """Published facts of a part's silicon. `part_area` is checked against them; no prediction depends on them."""
 
     TABLE: ClassVar[str] = "die"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
@@ -1564,25 +1548,25 @@ class Die(Row):
     hardware: str
     """Part."""
     die: str
-    """Name of the die, or of what the package holds: parts of one die share its row's numbers."""
+    """Name of the die, or of the dies in the package; parts with the same die share the row's numbers."""
     die_area_mm2: Annotated[float | None, Plausible(1, 1e5)]
-    """Area of all dice of the package; null where nobody states it. [mm2]"""
+    """Area of all dies of the package; null if unpublished. [mm2]"""
     other_mm2: Annotated[float, Possible(0, HUGE), Plausible(0, 1e4)]
-    """Part of it that is not the part's: graphics beside a processor, a die of another process. [mm2]"""
+    """Share of `die_area_mm2` outside the part: graphics next to a processor, a die of another process. [mm2]"""
     transistor_count: Annotated[float | None, Plausible(1e8, 1e13)]
-    """Transistors of all dice; null where nobody states them."""
+    """Transistors of all dies; null if unpublished."""
     unit_count: Annotated[float | None, Plausible(1, 1e6)]
-    """Compute units that the dice have, of which the part may enable fewer; null where nobody states them."""
+    """Compute units on the dies, of which the part may enable fewer; null if unpublished."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
     """Anything a reader must know."""
 
 
 class RestPower(Row):
-    """What a part is stated or measured to draw at rest: the check of `part_leakage`, which no prediction rests on."""
+    """Stated or measured power of a part at rest. `part_leakage` is checked against it; no prediction depends on it."""
 
     TABLE: ClassVar[str] = "rest_power"
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "state")
@@ -1590,19 +1574,19 @@ class RestPower(Row):
     hardware: str
     """Part."""
     state: str
-    """`rest` with clocks at their floor, `waiting` with clocks at work, `clocks` for what of that the clocks add."""
+    """`rest` (clocks at their floor), `waiting` (clocks at working speed) or `clocks` (the clocks' share of `waiting`)."""
     stated_w: Annotated[float, Plausible(0.01, 1e4)]
     """Power in that state. [W]"""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     note: str | None
     """Anything a reader must know."""
 
 
 class PowerRange(Row):
-    """The lowest limit that a board can be set to: a limit below it is refused."""
+    """The lowest power limit that a board accepts; a limit below it is refused."""
 
     TABLE: ClassVar[str] = "power_range"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
@@ -1610,16 +1594,16 @@ class PowerRange(Row):
     hardware: str
     """Part."""
     least_w: Annotated[float, Plausible(0.5, 2000)]
-    """Lowest limit of power. [W]"""
+    """Lowest power limit. [W]"""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class UsualHost(Row):
-    """The host that usually issues a part's kernels, where it is not one like the reference: a module's own cores. What issuing takes
-    on a backend's row (`backend_support`) is that of the reference; a scenario's `host_factor` is against the usual host."""
+    """The host that usually issues a part's kernels, if it differs from the reference host: a module's own cores. Issue times in
+    `backend_support` are the reference host's; a scenario's `host_factor` is relative to the usual host."""
 
     TABLE: ClassVar[str] = "usual_host"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
@@ -1627,13 +1611,13 @@ class UsualHost(Row):
     hardware: str
     """Part."""
     name: str
-    """Cores that issue, and their clock."""
+    """Cores that issue kernels, and their clock."""
     dispatch_ratio: Annotated[float, Plausible(0.2, 20)]
-    """Time that issuing a kernel takes there against the reference host."""
+    """Time to issue a kernel relative to the reference host."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 CostNumber = Annotated[
@@ -1659,12 +1643,12 @@ CostNumber = Annotated[
     Plausible(0, 1000, of="memory_usd_per_gbyte"),
     Plausible(0.01, 2, of="board_ratio"),
 ]
-"""A number of a rule of costs."""
+"""A number of a cost rule."""
 
 
 class CostRule(Row):
-    """What it costs to make a part: wafers and their defects by process, package and memory by technology, board. Joins
-    `part_cost`; no time and no energy rests on it."""
+    """A manufacturing cost: wafers and their defects by process, package and memory by technology, board. Joins `part_cost`; no time or
+    energy depends on it."""
 
     TABLE: ClassVar[str] = "cost_rule"
     KEY: ClassVar[tuple[str, ...]] = ("cost_rule",)
@@ -1673,23 +1657,23 @@ class CostRule(Row):
     cost_rule: str
     """Name of the rule."""
     quantity: str
-    """What it says, e.g. `wafer_usd`, `defect_per_cm2` or `memory_usd_per_gbyte`."""
+    """Quantity, e.g. `wafer_usd`, `defect_per_cm2` or `memory_usd_per_gbyte`."""
     row_key: str
-    """Process in nm, or technology of the main memory, it holds for; `*` for all others."""
+    """Process in nm or technology of the main memory the rule applies to; `*` for all others."""
     value: CostNumber
-    """The rule's own number."""
+    """Value, in `unit`."""
     cheap_value: CostNumber
-    """The number where it makes parts cheapest: the low end of the band of `part_cost`."""
+    """Value that makes parts cheapest: low end of the band of `part_cost`."""
     dear_value: CostNumber
-    """The number where it makes parts dearest: the high end of the band."""
+    """Value that makes parts dearest: high end of the band of `part_cost`."""
     unit: str
-    """Unit of the three."""
+    """Unit of the three values."""
     source_id: str
-    """Source of the value; the ends are assumed where the reason names no other."""
+    """Source of the value; the ends are assumed unless the reason names a source."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
     reason: str
-    """Why."""
+    """Reason for the value."""
 
 
 class Price(Row):
@@ -1701,17 +1685,17 @@ class Price(Row):
     hardware: str
     """Part."""
     price_usd_per_hour: Annotated[float, Plausible(0.001, 1000)]
-    """Price of one part for an hour. [USD/h]"""
+    """Price of one part per hour. [USD/h]"""
     dated: str
-    """Month the price held, `YYYY-MM`."""
+    """Month of the price, `YYYY-MM`."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""
 
 
 class ListPrice(Row):
-    """What the maker of a part, or of the board with it, asks for one. A part that nobody lets costs an hour what this comes to over the
+    """The maker's price of a part, or of the board with it. The hourly price of a part that nobody rents out is this price divided by the
     hours that an owner uses it (`library_constant`, `owned_h`)."""
 
     TABLE: ClassVar[str] = "list_price"
@@ -1720,12 +1704,12 @@ class ListPrice(Row):
     hardware: str
     """Part."""
     sold_as: str
-    """What is sold at the price: `card`, `module`, `developer kit`, `processor` or `computer`."""
+    """Product sold at the price: `card`, `module`, `developer kit`, `processor` or `computer`."""
     list_price_usd: Annotated[float, Plausible(1, 1e6)]
     """Price of one, before taxes. [USD]"""
     dated: str
-    """Month the price held, `YYYY-MM`."""
+    """Month of the price, `YYYY-MM`."""
     source_id: str
     """Source of the row."""
     confidence: str
-    """How far it can be trusted."""
+    """Confidence level, `confidence.confidence`."""

@@ -1,6 +1,7 @@
-"""Tables compiled at ingest from a model and the rules alone (fusion rules, precision policies,
-allocation rules). Nothing here depends on a hardware, efficiency, energy, price or scenario row, so
-none of it goes stale when one of those is edited. `model.rules_fingerprint` names the rules used.
+"""Tables that ingest compiles from a model and the rules (fusion rules, precision policies, allocation rules).
+
+They depend on no row of hardware, efficiency, energy, price or scenario, so an edit of one makes none of them stale.
+`model.rules_fingerprint` names the rules used.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from .row import ModelRow
 
 
 class TensorPrecision(ModelRow):
-    """Element type of every tensor under a precision policy, by propagation along the graph."""
+    """Element type of every tensor under a precision policy, propagated along the graph."""
 
     TABLE: ClassVar[str] = "tensor_precision"
     KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "tensor_id")
@@ -25,8 +26,8 @@ class TensorPrecision(ModelRow):
 
 
 class OperatorPrecision(ModelRow):
-    """Element type in which every operator computes under a precision policy; what the policy's version of the framework
-    does not run has no row."""
+    """Element type in which every operator computes under a precision policy; an operator that the policy's version of the framework does
+    not run has no row."""
 
     TABLE: ClassVar[str] = "operator_precision"
     KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "operator_id")
@@ -40,8 +41,8 @@ class OperatorPrecision(ModelRow):
 
 
 class PrecisionCast(ModelRow):
-    """A conversion the policy inserts before an operator: of a weight once a run, of an activation once
-    for each operator that reads it."""
+    """A conversion that the policy inserts before an operator: for a weight once per run, for an activation once per operator that reads
+    it."""
 
     TABLE: ClassVar[str] = "precision_cast"
     KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "cast_id")
@@ -53,7 +54,7 @@ class PrecisionCast(ModelRow):
     tensor_id: int
     """Tensor converted."""
     operator_id: int
-    """Operator that reads the converted copy, of a weight the first one."""
+    """Operator that reads the converted copy; for a weight, the first one."""
     from_precision: str
     """Element type read."""
     to_precision: str
@@ -61,7 +62,7 @@ class PrecisionCast(ModelRow):
 
 
 class ReadPrecision(ModelRow):
-    """Element type an operator reads of a tensor where it is a converted copy, not the original."""
+    """Element type of a tensor's converted copy, where an operator reads that instead of the original."""
 
     TABLE: ClassVar[str] = "read_precision"
     KEY: ClassVar[tuple[str, ...]] = ("model", "policy", "operator_id", "tensor_id")
@@ -77,8 +78,8 @@ class ReadPrecision(ModelRow):
 
 
 class OperatorSplit(ModelRow):
-    """What several devices make of an operator by tensor and expert parallel; one that is done by all of them has no row, but
-    for those of experts."""
+    """The split of an operator over devices by tensor and expert parallelism. An operator that all devices run whole has no row, except
+    experts."""
 
     TABLE: ClassVar[str] = "operator_split"
     KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id")
@@ -86,38 +87,37 @@ class OperatorSplit(ModelRow):
     operator_id: int
     """Operator described."""
     split: str
-    """`column` of a product or look-up of which each device makes some features, `row` of one that adds up partial results of
-    all, `between` of what is split because its operands are, `whole` of what all devices do. Of a backward operator that of its
-    forward."""
+    """`column` for a product or look-up of which each device computes some features, `row` if partial results of all devices are added,
+    `between` if operands are split, `whole` if all devices compute it. A backward operator has the split of its forward."""
     collective: str | None
-    """`all_reduce` or `all_gather` behind it in tensor parallel; null without one."""
+    """Collective after the operator in tensor parallelism, `all_reduce` or `all_gather`; null without one."""
     collective_tensor_id: int | None
-    """Tensor that it adds up or collects."""
+    """Tensor that the collective adds up or collects."""
     is_expert: bool
-    """True of what experts do, but for those that every token passes."""
+    """True for operators of experts, except shared experts that every token passes."""
     exchanged_tensor_id: int | None
-    """Tensor that expert parallel sends to experts before it or back behind it; null without one."""
+    """Tensor that expert parallelism sends to experts before the operator or back after it; null without one."""
     pieces: int | None
-    """Heads that its features come in, of which a device has some whole; null where features are split one by one."""
+    """Number of heads that the operator's features form; a device gets whole heads. Null if features are split one by one."""
     fewer_pieces: int | None
-    """Heads of keys that it makes or reads, where they are fewer than `pieces`; null where there are no fewer."""
+    """Number of key heads that it makes or reads, if fewer than `pieces`; else null."""
     fewer_fraction: float
-    """Part of its features that those make."""
+    """Share of the operator's features that those key heads make."""
     expert_count: int | None
-    """Experts whose weights it reads; null where it reads none."""
+    """Number of experts whose weights the operator reads; null if it reads none."""
 
 
 class CacheSplit(ModelRow):
-    """A cache of keys, values or states of which tensor parallel gives each device some heads; one that all devices keep whole,
-    as the latents of an attention, has no row."""
+    """A cache of keys, values or states of which tensor parallelism gives each device some heads. A cache that all devices keep whole,
+    such as the latents of an attention, has no row."""
 
     TABLE: ClassVar[str] = "cache_split"
     KEY: ClassVar[tuple[str, ...]] = ("model", "tensor_id")
 
     tensor_id: int
-    """Cache."""
+    """Tensor of the cache."""
     pieces: int
-    """Its heads or channels, of which a device keeps some whole."""
+    """Number of its heads or channels; a device keeps whole ones."""
 
 
 class Kernel(ModelRow):
@@ -131,22 +131,22 @@ class Kernel(ModelRow):
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "kernel_id")
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules formed the kernel."""
     kernel_id: int
     """Position in execution order within model and backend, from 0."""
     kernel: str
-    """Readable name: the classes it fuses, e.g. `conv+norm+activation`."""
+    """Readable name: the classes of its operators, e.g. `conv+norm+activation`."""
     anchor_operator_id: int
-    """Operator that gives it its character: its largest matrix operator, else its first reduction,
-    normalization, pooling or the like, else its first operator."""
+    """Operator that characterizes the kernel: its largest matrix operator, else its first reduction, normalization or pooling, else its
+    first operator."""
     kernel_class: str
-    """Class of the anchor, by which efficiency is looked up."""
+    """Class of the anchor; efficiencies are looked up by it."""
     operator_count: int
-    """Operators it executes, views not counted."""
+    """Number of operators executed, without views."""
     view_count: int
-    """Views dispatched by the host just before it."""
+    """Number of views that the host dispatches just before the kernel."""
     is_prompt_only: bool
-    """True where it works out what a decoder keeps of an encoder's result, which a step of one token does not."""
+    """True if it computes the part of an encoder's result that a decoder keeps; a step of one token does not run it."""
     stage: int
     """Longest distance from an input in the graph of kernels."""
 
@@ -158,38 +158,37 @@ class KernelOperator(ModelRow):
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "operator_id")
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules formed the kernel."""
     operator_id: int
     """Operator."""
     kernel_id: int
-    """Kernel it runs in."""
+    """Kernel that runs the operator."""
     is_folded: bool
-    """True when the backend folds it into a neighbour's weights or computes it once for all runs, so
-    that it costs nothing."""
+    """True if the backend folds the operator into a neighbour's weights or computes it once for all runs, so that it costs nothing."""
 
 
 class KernelTensor(ModelRow):
-    """A tensor that crosses a kernel's border, hence moves; what stays inside does not."""
+    """A tensor that crosses a kernel's border and therefore moves; tensors inside a kernel do not move."""
 
     TABLE: ClassVar[str] = "kernel_tensor"
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "kernel_id", "tensor_id", "direction")
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules formed the kernel."""
     kernel_id: int
     """Kernel whose border it crosses."""
     tensor_id: int
-    """Tensor that crosses; a view stands for the elements it shows."""
+    """Tensor that crosses; a view represents the elements it shows."""
     direction: str
     """`read` or `write`."""
     role: str
     """`input` (activation or model input), `weight` (weight, buffer, constant), `kv_cache` or `output`."""
     operator_id: int
-    """Operator inside the kernel that reads it first or writes it."""
+    """First operator of the kernel that reads it, or the one that writes it."""
     is_produced: bool
-    """True when another kernel of the same run wrote it, so that a cache may still hold it."""
+    """True if another kernel of the same run wrote it, so that a cache may still contain it."""
     is_wide: bool
-    """True when the backend stores what it is worked out of, in single precision, in its place."""
+    """True if the backend stores the tensor's single-precision source instead of the tensor."""
 
 
 class KernelEdge(ModelRow):
@@ -201,7 +200,7 @@ class KernelEdge(ModelRow):
     )  # fmt: skip
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules formed the kernels."""
     producer_kernel_id: int
     """Kernel that must finish first."""
     consumer_kernel_id: int
@@ -211,48 +210,48 @@ class KernelEdge(ModelRow):
 class PathSegment(ModelRow):
     """Membership of kernels in the alternative paths between two cut nodes of the fused graph.
 
-    The critical path is the sum over segments of the maximum over their paths. A segment with more
-    than 64 paths is cut into levels instead: each kernel of a level is a path of its own.
+    The critical path is the sum over segments of the maximum over their paths. A segment with more than 64 paths is split into levels
+    instead: each kernel of a level is its own path.
     """
 
     TABLE: ClassVar[str] = "path_segment"
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "segment_id", "path_id", "kernel_id")
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules formed the kernels."""
     segment_id: int
-    """Segment between two cut nodes, in order."""
+    """Number of the segment between two cut nodes, in order."""
     path_id: int
-    """Alternative path within the segment."""
+    """Number of the alternative path within the segment."""
     kernel_id: int
     """Kernel on that path."""
     is_exact: bool
-    """False when the segment had too many paths and its levels stand in (an upper bound)."""
+    """False if the segment had too many paths and was split into levels (an upper bound)."""
 
 
 class TensorLifetime(ModelRow):
-    """From which to which kernel a storage is held under a backend's rules."""
+    """The first and last kernel during which a storage is allocated under a backend's rules."""
 
     TABLE: ClassVar[str] = "tensor_lifetime"
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "tensor_id")
 
     backend: str
-    """Backend whose rules made it."""
+    """Backend whose rules decide."""
     tensor_id: int
     """Storage (a tensor that is its own `storage_tensor_id`), weights and buffers excluded."""
     first_kernel_id: int
-    """Kernel that allocates it; -1 for a model input."""
+    """Kernel that allocates the storage; -1 for a model input."""
     last_kernel_id: int
-    """Last kernel during which it is held."""
+    """Last kernel during which the storage is allocated."""
     block_tensor_id: int
-    """Storage whose block of memory it lies in: its own, or one it takes over under a backend that plans memory."""
+    """Storage whose memory block it uses: its own, or one that it takes over under a backend that plans memory."""
     is_prompt_only: bool
-    """True of what `kernel.is_prompt_only` kernels alone make or are given."""
+    """True if only kernels with `kernel.is_prompt_only` make or receive the tensor."""
 
 
 class HeapGrowth(ModelRow):
-    """Share of the memory that a run on a processor allocates for which the system hands out fresh pages, because
-    `malloc` gave them back in the run before; blocks of 32 MiB and more, which are always fresh, aside."""
+    """Share of a run's allocated memory on a processor that the system provides as fresh pages because `malloc` returned them in the run
+    before. Blocks of 32 MiB and more are always fresh and excluded."""
 
     TABLE: ClassVar[str] = "heap_growth"
     KEY: ClassVar[tuple[str, ...]] = ("model", "backend", "batch")
@@ -260,6 +259,6 @@ class HeapGrowth(ModelRow):
     backend: str
     """Backend whose results are allocated."""
     batch: int
-    """Samples from which on it holds, up to the next row."""
+    """Smallest batch the row applies to, up to the next row's."""
     growth_fraction: float
-    """Bytes by which the heap grows in a run, as a share of the bytes of results and library calls."""
+    """Growth of the heap in a run, as a share of the bytes of results and library calls."""

@@ -1,14 +1,14 @@
-"""Words that conditions of a run may have."""
+"""Values that conditions of a run may have."""
 
 from __future__ import annotations
 
 MEMORY_FORMATS = ("nchw", "nhwc")
-"""Orders in which the tensors of images are stored."""
+"""Memory orders of image tensors."""
 
 PHASES = ("forward", "prefill", "decode")
-"""What of a model a run is."""
+"""Phases of a model that a run executes."""
 
 CACHE_STATES = ("warm", "cold", "hot", "weights_resident", "weights_streamed")
-"""What the last-level cache holds when a kernel begins: what earlier kernels of the run left (`warm`), nothing (`cold`), all
-it reads if that fits (`hot`), or `warm` and beside the activations the model's weights from run to run (`weights_resident`) or
-none of them (`weights_streamed`). `warm` leaves it to the part whether weights stay (`part.keeps_weights`)."""
+"""Contents of the last-level cache when a kernel begins: outputs of earlier kernels (`warm`), nothing (`cold`), all that the kernel reads
+if it fits (`hot`), or `warm` with the model's weights kept from run to run (`weights_resident`) or never kept (`weights_streamed`).
+Under `warm` the part decides whether weights stay (`part.keeps_weights`)."""

@@ -1,4 +1,4 @@
-"""What a run costs beyond the part: the electricity it draws."""
+"""The cost of a run's electricity."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from .row import Row
 
 
 class Electricity(Row):
-    """A supply of electricity that energy is charged to. Shipped empty: grams of CO2 are given only
-    where the user states a rate."""
+    """A supply of electricity that energy is charged to. The table ships empty: answers give grams of CO2 only if the user states a rate."""
 
     TABLE: ClassVar[str] = "electricity"
     KEY: ClassVar[tuple[str, ...]] = ("electricity",)
@@ -18,8 +17,8 @@ class Electricity(Row):
     electricity: str
     """Name of the supply, e.g. a country and year."""
     co2_gram_per_kwh: Annotated[float, Possible(0, HUGE), Plausible(1, 2000)]
-    """Grams of CO2 emitted for a kilowatt-hour. [g/kWh]"""
+    """CO2 emitted per kilowatt-hour. [g/kWh]"""
     price_usd_per_kwh: Annotated[float | None, Possible(0, HUGE), Plausible(0.001, 10)]
-    """Price of a kilowatt-hour; null when not asked for. [USD/kWh]"""
+    """Price per kilowatt-hour; null if not asked for. [USD/kWh]"""
     overhead_factor: Annotated[float, Plausible(1, 10)]
-    """Energy drawn from the supply for each joule of the part: power conversion and cooling; 1 is none."""
+    """Energy drawn from the supply per joule of the part: power conversion and cooling; 1 without such losses."""

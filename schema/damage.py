@@ -1,4 +1,4 @@
-"""A database file of which a block is not what was written: by a failing disk, a cut copy, another program."""
+"""Detection of damaged blocks in a database file, from a failing disk, a truncated copy or another program."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .errors import CharzError
 
 
 def is_found(error: BaseException) -> bool:
-    """True for an engine's error that says so: it compares each block that it reads with its checksum."""
+    """Return whether the engine reports a damaged block: it compares each block that it reads with its checksum."""
     return isinstance(error, duckdb.Error) and "Corrupt database file" in str(error)
 
 
 def error(path: Path | str, cause: BaseException) -> CharzError:
-    """The error for a damaged file."""
+    """Return the error for a damaged file."""
     place = re.search(r"location (\d+)", str(cause))
     exists = f"the checksum of the block at byte {place[1]} is wrong" if place else str(cause).splitlines()[0]
     next = "restore it from a copy, or ingest its models again into a new file, named with --db"
@@ -38,7 +38,7 @@ def named(path: Path | str) -> Iterator[None]:
 
 
 def check_whole(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Read every value of the file. Raises `CharzError` where a block of it is damaged."""
+    """Read every value of the file. Raises `CharzError` if one of its blocks is damaged."""
     query = (
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
     )

@@ -1,4 +1,4 @@
-"""Tables of a database: made from the row types, filled with rows. `file` opens and replaces the file they are in."""
+"""Creation of a database's tables from the row types, and insertion of rows. `file` opens and replaces the file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .errors import CharzError, nearest_names
 from .row import Row
 
 STORAGE_VERSION = "v2.0.0"
-"""DuckDB storage format of a new file: the first that holds triggers."""
+"""DuckDB storage format of a new file: the first with triggers."""
 
 BLOCK_BYTE = 16384
-"""Least that a column of a table takes in a new file, the smallest that the engine knows: most tables have few rows."""
+"""Block size of a new file, the smallest that the engine accepts: a column takes at least one block and most tables have few rows. [byte]"""
 
 _POLARS_TYPES = {
     "BIGINT": "Int64",
@@ -27,11 +27,11 @@ _POLARS_TYPES = {
     "BOOLEAN": "Boolean",
     "TIMESTAMP": "Datetime",
 }
-"""Name in polars of each type of the database."""
+"""Polars type of each database type, by name."""
 
 
 def _row_types() -> list[type[Row]]:
-    """Row types of every module of this package, by module and place within it."""
+    """Return the row types of every module of this package, by module and place within it."""
     package = __package__ or "charz.schema"
     found: list[type[Row]] = []
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
@@ -51,11 +51,11 @@ TABLES: list[type[Row]] = _row_types()
 """Row type of every table."""
 
 FACTS = [row_type for row_type in TABLES if row_type.__module__ != meta.__name__]
-"""Those that people and ingest write."""
+"""Row types of the tables that people and ingest write."""
 
 
 def write_empty(path: Path) -> None:
-    """Write a file with every table, all empty. Raises `CharzError` where it cannot be written."""
+    """Write a file with every table, all empty. Raises `CharzError` if it cannot be written."""
     with contextlib.closing(duckdb.connect()) as connection:
         try:
             connection.execute(
@@ -74,7 +74,7 @@ def write_empty(path: Path) -> None:
 
 
 def insert(connection: duckdb.DuckDBPyConnection, row_type: type[Row], columns: Mapping[str, Sequence[object]]) -> int:
-    """Append rows given as columns and return how many; a nullable column may be left out.
+    """Append rows given as columns and return their number; a nullable column may be left out.
 
     Raises `CharzError` if a column is unknown, missing or of another type, or a key exists already.
     """
@@ -98,14 +98,14 @@ def insert(connection: duckdb.DuckDBPyConnection, row_type: type[Row], columns: 
     except duckdb.ConstraintException as error:
         raise CharzError("rows break a rule of the table", row_type.TABLE, str(error).splitlines()[0]) from error
     finally:
-        # A failed insert has aborted the transaction, and with it what was registered.
+        # A failed insert has aborted the transaction, and the registration with it.
         with contextlib.suppress(duckdb.TransactionException):
             connection.unregister("charz_rows_to_insert")
     return len(frame)
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> int:
-    """Append rows of one type and return how many; for a few rows, not for a whole model."""
+    """Append rows of one type and return their number; for a few rows, not a whole model."""
     if not rows:
         return 0
     row_type = type(rows[0])
@@ -113,7 +113,7 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> i
 
 
 def repeated_keys(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Keys that several rows have, counted by table, of the tables whose key no index guards; empty when all is well."""
+    """Count repeated keys by table, in tables whose key has no index; empty if there are no repeats."""
     found = {}
     for row_type in TABLES:
         if not row_type.IS_KEY_ENFORCED:

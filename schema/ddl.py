@@ -1,4 +1,4 @@
-"""From a row type to its `CREATE TABLE`, its comments and its column types."""
+"""Conversion of a row type to its `CREATE TABLE`, comments and column types."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Column:
 
 
 def columns(row_type: type[Row]) -> list[Column]:
-    """Columns of a table in order."""
+    """Return the columns of a table in order."""
     hints = typing.get_type_hints(row_type)
     return [_column(row_type, name, hints[name], field.description) for name, field in row_type.model_fields.items()]
 
 
 def create_table(row_type: type[Row]) -> str:
-    """`CREATE TABLE` with `NOT NULL` and the primary key where one is enforced."""
+    """Create the text of `CREATE TABLE`, with `NOT NULL` and, if enforced, the primary key."""
     lines = [column_definition(c) for c in columns(row_type)]
     if row_type.IS_KEY_ENFORCED:
         lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")
@@ -57,12 +57,12 @@ def create_table(row_type: type[Row]) -> str:
 
 
 def column_definition(column: Column) -> str:
-    """One line of a `CREATE TABLE`."""
+    """Return one line of a `CREATE TABLE`."""
     return f"{quote(column.name)} {column.duckdb_type}{'' if column.is_nullable else ' NOT NULL'}"
 
 
 def comments(row_type: type[Row]) -> Iterator[str]:
-    """`COMMENT ON` of the table and each of its columns."""
+    """Yield `COMMENT ON` for the table and each of its columns."""
     table = quote(row_type.TABLE)
     yield f"COMMENT ON TABLE {table} IS {literal(table_description(row_type))}"
     for column in columns(row_type):
@@ -71,7 +71,7 @@ def comments(row_type: type[Row]) -> Iterator[str]:
 
 
 def table_description(row_type: type[Row]) -> str:
-    """A table's documentation as one paragraph of text."""
+    """Return a table's documentation as one paragraph."""
     text = inspect.cleandoc(row_type.__doc__ or "")
     if not text:
         raise TypeError(f"{row_type.__name__} has no docstring; it is the table's documentation")
@@ -79,19 +79,19 @@ def table_description(row_type: type[Row]) -> str:
 
 
 def split_unit(text: str) -> tuple[str, str | None]:
-    """Description and unit of `Main memory. [byte]`."""
+    """Split `Main memory. [byte]` into description and unit."""
     text = " ".join(text.split())
     match = _UNIT.search(text)
     return (text[: match.start()].rstrip(), match.group(1)) if match else (text, None)
 
 
 def quote(name: str) -> str:
-    """A quoted identifier."""
+    """Return a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A quoted string."""
+    """Return a quoted string."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -99,7 +99,7 @@ def _column(row_type: type[Row], name: str, annotation: object, docstring: str |
     python_type, is_nullable = _unwrap(annotation)
     where = f"{row_type.__name__}.{name}"
     if python_type not in DUCKDB_TYPES:
-        raise TypeError(f"{where} is {annotation}; a table holds int, float, str, bool or datetime, optionally None")
+        raise TypeError(f"{where} is {annotation}; a column is int, float, str, bool or datetime, optionally None")
     if not docstring:
         raise TypeError(f"{where} has no docstring; it is the column's documentation")
     description, unit = split_unit(docstring)

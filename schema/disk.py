@@ -1,4 +1,4 @@
-"""What a disk says when it cannot be written, in charz's words."""
+"""Errors of writing to a disk, as charz reports them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def is_full(error: BaseException) -> bool:
-    """True for an error of the system or the engine that says there is no room left."""
+    """Return whether the system or the engine reports a full disk."""
     return getattr(error, "errno", None) in _FULL or "No space left on device" in str(error)
 
 
 def not_written(name: Path, error: OSError) -> CharzError:
-    """The error for a file that cannot be made or put in its place."""
+    """Return the error for a file that could not be created or moved into place."""
     if is_full(error):
         return full(name)
     return CharzError(
@@ -29,7 +29,7 @@ def not_written(name: Path, error: OSError) -> CharzError:
 
 
 def refused(error: OSError) -> CharzError:
-    """The error for a file that the system does not give, wherever it was asked for."""
+    """Return the error for any file that the system refuses."""
     name = error.filename if isinstance(error.filename, str) else ""
     if is_full(error):
         return full(Path(name))
@@ -38,7 +38,7 @@ def refused(error: OSError) -> CharzError:
 
 
 def full(name: Path) -> CharzError:
-    """The error for a file that found no room."""
+    """Return the error for a full disk."""
     folder = _folder(name)
     free_mib = shutil.disk_usage(folder).free / 2**20
     next = "make room there, or name a place elsewhere"

@@ -1,4 +1,4 @@
-"""The one exception of charz that a user is meant to read."""
+"""The one exception that charz shows its users."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Iterable
 
 
 class CharzError(Exception):
-    """Something the user can put right.
+    """A mistake or condition that the user can correct.
 
-    `what` went wrong, `where` (file, field, name), what `exists` there instead, what to do `next`.
-    Its text is one line.
+    `what` went wrong, `where` (file, field, name), what `exists` there instead, what to do `next`. The text is one line.
     """
 
     def __init__(self, what: str, where: str = "", exists: str = "", next: str = "") -> None:
@@ -27,13 +26,13 @@ class CharzError(Exception):
         return ". ".join([sentences[0], *map(_begun, sentences[1:])]) + "."
 
     def __reduce__(self) -> tuple[type[CharzError], tuple[str, str, str, str]]:
-        """Pickles by its four parts, so that it crosses from a worker process."""
+        """Return the four parts to pickle, so that a worker process can send the error."""
         return type(self), (self.what, self.where, self.exists, self.next)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """True where Ctrl-C lies at the bottom of an error: torch and the engine wrap it in errors of their own, and the
-    engine, asked to stop while it hands over rows, says so in a bare RuntimeError."""
+    """Return whether Ctrl-C caused an error: torch and the engine wrap it in their own errors, and the engine reports it as a bare
+    RuntimeError if it is interrupted while it returns rows."""
     while error is not None:
         is_engine = (
             type(error).__name__ in ("RuntimeError", "InterruptException") and "interrupted" in str(error).lower()
@@ -45,11 +44,11 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 MOST = 24
-"""Names that an error lists when none is near: all precision policies."""
+"""Number of names that an error lists if none is near: enough for all precision policies."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> CharzError:
-    """The error for a name that does not exist, with the nearest ones that do."""
+    """Return the error for an unknown name, with the nearest known ones."""
     names = sorted(set(known))
     near = nearest_names(name, names)
     if near:
@@ -63,7 +62,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> 
 
 
 def nearest_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Names most like `name`, those that contain it first."""
+    """Return the names most like `name`, those that contain it first."""
     names = list(known)
     lowered = name.lower()
     containing = sorted((n for n in names if lowered and lowered in n.lower()), key=len)
@@ -73,20 +72,20 @@ def nearest_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def _begun(sentence: str) -> str:
-    """The sentence with a capital, unless it begins with code: `hf:NAME`, `torch.export.save(...)`, `pip install`."""
+    """Begin the sentence with a capital, unless it begins with code: `hf:NAME`, `torch.export.save(...)`, `pip install`."""
     begins_with_word = re.match(r"[a-z]+[,:;]?(\s|$)", sentence) and not sentence.startswith("pip ")
     return sentence[0].upper() + sentence[1:] if begins_with_word else sentence
 
 
 def printable(text: str) -> str:
-    """Text whose control characters are written out (`\\x1b`), so that no terminal obeys them; lines and tabs stay."""
+    """Escape control characters (`\\\\x1b`) so that no terminal obeys them; line breaks and tabs stay."""
     if text.isprintable():
         return text
     return "".join(_written_out(c) if unicodedata.category(c) in _OBEYED and c not in "\n\t" else c for c in text)
 
 
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of control, direction, lone surrogate and line characters."""
+"""Unicode categories of control, direction, lone surrogate and line characters."""
 
 
 def _written_out(character: str) -> str:

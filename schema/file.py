@@ -1,12 +1,11 @@
 """Opening and changing a charz database file.
 
-A file has one writer at a time and any number of readers. A change is made in a copy beside the
-file and put in its place with `os.replace`, so a reader always sees a whole state and a killed
-writer leaves the old one. A file is of the layout of the charz that made it and is never migrated: models are ingested
-again into a new one.
+A file has one writer at a time and any number of readers. A change is made in a copy in the same folder, which `os.replace` moves into
+place, so a reader always sees a complete state and a killed writer leaves the old one. A file keeps the layout of the charz that made
+it and is never migrated: models are ingested again into a new file.
 
-Imports no row type, for to open a file is what every command begins with; `database` makes tables and fills them.
-Runs on Linux and macOS: Windows can neither lock with `flock` nor replace an open file.
+This module imports no row type, because every command begins by opening a file; `database` creates and fills tables. It runs on Linux
+and macOS: Windows can neither lock with `flock` nor replace an open file.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from .errors import CharzError
 from .opening import check_is_file, not_permitted, open_existing
 
 _SETTLE_S = 0.1
-"""How long writers are kept out of a file that has just taken another's place. DuckDB 2.0 reads the header of a file, opens
-the file anew and only then locks it: a client that came upon the old header would write its state over the new file. [s]"""
+"""Time during which writers are kept out of a file that has just replaced another. DuckDB 2.0 reads a file's header, reopens the file and
+only then locks it: a client that read the old header would write its state over the new file. [s]"""
 
 _CHUNK_BYTE = 2**20
 _ATTEMPTS, _PAUSE_S = 20, 0.05
-"""How often a file is looked at again that a client wrote a moment ago."""
+"""Number of attempts, and pause [s] between them, on a file that a client has just written."""
 
 
 def create(path: Path | str) -> None:
@@ -43,11 +42,10 @@ def create(path: Path | str) -> None:
 
 
 def connect(path: Path | str, read_only: bool = True) -> duckdb.DuckDBPyConnection:
-    """Open a file, created if it is missing and to be written.
+    """Open a file; a missing one is created if it is opened for writing.
 
-    A connection keeps the state it was opened on: after another process has replaced the file, open
-    it anew. Raises `CharzError` if there is no file to read, if it is not a charz database or of another
-    charz's layout, or if another process holds it.
+    A connection keeps the state it was opened on: reopen it after another process has replaced the file. Raises `CharzError` if the
+    file to read is missing, is not a charz database, has another charz's layout, or is locked by another process.
     """
     path = Path(path)
     if not path.exists() and not read_only:
@@ -59,13 +57,13 @@ def connect(path: Path | str, read_only: bool = True) -> duckdb.DuckDBPyConnecti
 def replace(
     path: Path | str, create: bool = False, start: Path | None = None, wait_s: float = lock.WAIT_S
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a copy that takes the file's place when the block ends without an error.
+    """Yield a connection to a copy that replaces the file when the block ends without an error.
 
-    The block runs in one transaction, so it must not begin another. With `create`, a missing file starts as a copy of
-    `start`, or empty. A link stays one, and the file keeps its owner and mode. Until the new file is in place no client
-    can open the old one for writing. Another charz that changes it is waited for, at most `wait_s` [s]. Raises `CharzError`
-    if it takes longer, a client has the file open for writing, it has other hard links, it or its folder cannot be
-    written, or a block of it is damaged.
+    The block runs in one transaction, so it must not begin another. With `create`, a missing file starts as a copy of `start`, or
+    empty. A link remains a link, and the file keeps its owner and mode. Until the new file is in place, no client can open the old one
+    for writing. If another charz is changing the file, the call waits at most `wait_s` [s]. Raises `CharzError` if that takes longer, a
+    client has the file open for writing, the file has other hard links, it or its folder cannot be written, or one of its blocks is
+    damaged.
     """
     name, path = Path(path), Path(os.path.realpath(path))
     copy = path.with_name(f".{path.name}.writing")
@@ -84,7 +82,7 @@ def replace(
             connection.begin()
             yield connection
             connection.commit()
-            connection.execute("CHECKPOINT")  # a checkpoint on closing says nothing when it fails
+            connection.execute("CHECKPOINT")  # a checkpoint on closing does not report a failure
             connection.close()
         _put_in_place(copy, path, name)
 
@@ -93,7 +91,7 @@ def replace(
 def _still(path: Path, name: Path) -> Iterator[int]:
     """Keep every client from writing to a file while its copy is changed, and yield a descriptor to copy it from.
 
-    A log left by another client is folded into the file first, since the file about to take its place must not replay it.
+    A log left by another client is first folded into the file: the file that replaces it must not replay the log.
     """
     _check_can_be_replaced(path, name)
     log = _log(path)
@@ -104,7 +102,7 @@ def _still(path: Path, name: Path) -> Iterator[int]:
             try:
                 descriptor = stack.enter_context(lock.keeping_writers_out(path))
             except BlockingIOError:
-                open_existing(path, read_only=True, name=name).close()  # says who holds it, if it is held still
+                open_existing(path, read_only=True, name=name).close()  # raises, naming the process
             else:
                 if not log.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                     yield descriptor
@@ -130,7 +128,7 @@ def _check_can_be_replaced(path: Path, name: Path) -> None:
 def _copy(source: int, path: Path, copy: Path, name: Path) -> None:
     """Copy from a descriptor of the file at `path`, with its owner, mode and attributes."""
     try:
-        # Nobody else may read the copy before it has the mode of the original.
+        # Nobody else may read the copy before it has the original's mode.
         _copy_bytes(source, copy, mode=0o600)
         _keep_owner(os.fstat(source), copy, name)
         shutil.copystat(path, copy)
@@ -157,7 +155,7 @@ def _keep_owner(state: os.stat_result, copy: Path, name: Path) -> None:
 
 
 def _create(copy: Path, start: Path | None, name: Path) -> None:
-    """Make a new file from `start`, or empty where that is not there."""
+    """Make a new file from `start`; an empty one if `start` does not exist."""
     if start is not None:
         try:
             with start.open("rb") as source:
@@ -194,7 +192,7 @@ def _full_disk_named(name: Path) -> Iterator[None]:
 
 
 def _log(path: Path) -> Path:
-    """The log that DuckDB keeps beside a file."""
+    """Return the path of the log that DuckDB keeps next to a file."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -205,7 +203,7 @@ def _discard(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable: without it a power loss may bring the old file back."""
+    """Make the new name durable: otherwise a power loss may restore the old file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

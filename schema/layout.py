@@ -1,4 +1,4 @@
-"""What layout this charz gives a file, read from the source of the row types: importing them takes ten times as long."""
+"""The layout that this charz gives a file, read from the source of the row types: importing them takes ten times as long."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ROW_TYPES = frozenset({"Row", "ModelRow"})
 
 @functools.cache
 def fingerprint(folder: Path = FOLDER) -> str:
-    """Hash of every table of `folder` with its columns, their types and its key; texts do not count."""
+    """Hash every table of `folder` with its columns, their types and its key; descriptions do not count."""
     types = sorted(f"{python.__name__} {name}" for python, name in DUCKDB_TYPES.items())
     text = "\n".join([*types, *tables(folder)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def tables(folder: Path = FOLDER) -> list[str]:
-    """Each row type of `folder` as its bases and annotated names, a line each, ordered."""
+    """Return a line for each row type of `folder`, its bases and annotated names, sorted."""
     return sorted(
         _described(node)
         for path in folder.glob("*.py")

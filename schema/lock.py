@@ -1,6 +1,6 @@
 """Locks on a database file: charz's own among its writers, and DuckDB's among all clients.
 
-Both die with the process that holds them, whatever kills it.
+Both are released when their process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from . import disk, unfinished
 from .errors import CharzError
 
 WAIT_S = 30.0
-"""How long a change waits for that of another charz. [s]"""
+"""Longest wait for another charz's change. [s]"""
 
 _POLL_S = 0.02
 
 _HAS_LOCKS_OF_OPEN_FILES = hasattr(fcntl, "F_OFD_SETLK")
-"""True on Linux. A lock of an open file, unlike one of a process, outlives that anything in the process closes the file."""
+"""True on Linux. A lock of an open file, unlike a lock of a process, survives when another part of the process closes the file."""
 
 _READ_LOCK_OF_ALL = struct.pack("@hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
 """Linux's `struct flock`: type, whence, start, length and process."""
@@ -30,8 +30,8 @@ _READ_LOCK_OF_ALL = struct.pack("@hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
 
 @contextlib.contextmanager
 def writing(path: Path, name: Path, wait_s: float) -> Iterator[None]:
-    """Be the one charz that changes the file, after at most `wait_s` [s] of waiting for another; `name` is the path to
-    speak of. Raises `CharzError` saying which process holds it, or that the folder cannot be written."""
+    """Lock the file against changes by other charz processes, waiting at most `wait_s` [s]; errors show the path as `name`. Raises
+    `CharzError` that names the process with the lock, or reports that the folder cannot be written."""
     lock = path.with_name(f".{path.name}.lock")
     descriptor = _acquire(lock, name, time.monotonic() + wait_s)
     try:
@@ -45,7 +45,7 @@ def writing(path: Path, name: Path, wait_s: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def keeping_writers_out(path: Path) -> Iterator[int]:
-    """Hold the lock of a DuckDB reader, which refuses every writer, and yield the descriptor that it is on.
+    """Lock the file as a DuckDB reader does, which refuses every writer, and yield its file descriptor.
 
     Raises `BlockingIOError` while a client has the file open for writing.
     """
@@ -58,8 +58,9 @@ def keeping_writers_out(path: Path) -> Iterator[int]:
 
 
 def _take(descriptor: int) -> None:
-    # A lock of the process would change one for writing that a connection of this process has, so that is looked for first.
-    # It is taken before that of the open file, since DuckDB names the holder of the first to a client that it refuses.
+    # A process lock would replace a write lock that a connection of this process has, so that is tested first. The
+    # process lock is taken before the lock of the open file: DuckDB names the owner of the former to a client that it
+    # refuses.
     if _HAS_LOCKS_OF_OPEN_FILES:
         kind, *_ = struct.unpack("@hhqqi4x", fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _READ_LOCK_OF_ALL))
         if kind != fcntl.F_UNLCK:
@@ -92,7 +93,7 @@ def _acquire(lock: Path, name: Path, deadline: float) -> int:
 
 
 def _is_acquired(descriptor: int, lock: Path) -> bool:
-    """True when the lock is ours, and on the file of that name: a holder unlinks it, and then it guards nothing."""
+    """Return whether this process has the lock on the file of that name: an owner unlinks the file, and the lock then guards nothing."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), lock.stat())

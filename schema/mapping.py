@@ -1,4 +1,4 @@
-"""Loop nests: how products may be cut for the memories of a part and its array."""
+"""Loop nests: tilings of products for the memories of a part and its array."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from .ranges import Ordinal, Plausible, Possible
 from .row import Row
 
 Cut = Annotated[int, Possible(1, 1e12), Plausible(1, 1e9)]
-"""A size of a product or of a tile of it."""
+"""A dimension of a product or of its tile."""
 ElementCut = Annotated[int | None, Possible(1, 1e12), Plausible(1, 1e9)]
-"""A size of what one element of an array works on, or a number of slices."""
+"""A dimension of one array element's work, or a number of slices."""
 Share = Annotated[float | None, Possible(0, 1e12), Plausible(0, 1e6)]
 """A ratio of bytes."""
 
 
 class LoopNest(Row):
-    """One way to run a product on an array: tiles for the memory that all units share and for the one beside each array, which
-    operand stays while the innermost loop of each runs, and what the array holds. `charz mapping` makes candidates; rows that
-    people add are costed alike (`loop_nest_cost`)."""
+    """One way to run a product on an array: tiles for the shared memory and for the memory next to each array, the operand that stays
+    during the innermost loop of each, and the operand that stays in the array. `charz mapping` makes candidates; `loop_nest_cost` costs
+    rows that people add the same way."""
 
     TABLE: ClassVar[str] = "loop_nest"
     KEY: ClassVar[tuple[str, ...]] = ("loop_nest_id",)
@@ -30,7 +30,7 @@ class LoopNest(Row):
     hardware: str
     """Part."""
     backend: str
-    """Backend, which decides what the part computes the format in."""
+    """Backend; it decides the format in which the part computes."""
     compute_precision: str
     """Element type of the operands."""
     m: Cut
@@ -42,39 +42,40 @@ class LoopNest(Row):
     gemm_count: Cut
     """Independent products of that shape."""
     taps: Annotated[int | None, Possible(1, 1e6), Plausible(1, 1e4)]
-    """Positions of a convolution's kernel; null of other products."""
+    """Positions of a convolution's kernel; null for other products."""
     image: Annotated[int | None, Possible(1, 1e15), Plausible(1, 1e12)]
-    """Elements of a convolution's input; null of other products."""
+    """Elements of a convolution's input; null for other products."""
     images: Cut
-    """Images that the rows belong to, all of one square size: the batch of a convolution."""
+    """Number of square images of one size to which the rows belong: the batch of a convolution."""
     dataflow: str
-    """What stays in the array: `weight_stationary`, `output_stationary`, `input_stationary`, `wavefront` (domain flow: results
+    """Operand that stays in the array: `weight_stationary`, `output_stationary`, `input_stationary`, `wavefront` (domain flow: results
     stay) or `row_stationary` (each element convolves a row of a window with a row of the image)."""
     outer_m: Cut
-    """Rows of the tile in the memory that all units share; the whole product where the part has none."""
+    """Rows of the tile in the memory that all units share; the whole product if the part has no such memory."""
     outer_n: Cut
-    """Columns of that tile."""
+    """Columns of the outer tile."""
     outer_k: Cut
-    """Depth of that tile."""
+    """Depth of the outer tile."""
     outer_kept: str
-    """Operand that stays while the innermost loop over outer tiles runs: `input`, `weight` or `output`."""
+    """Operand that stays during the innermost loop over outer tiles: `input`, `weight` or `output`."""
     inner_m: Cut
-    """Rows of the tile in the memory beside an array."""
+    """Rows of the tile in the memory next to an array."""
     inner_n: Cut
-    """Columns of that tile."""
+    """Columns of the inner tile."""
     inner_k: Cut
-    """Depth of that tile."""
+    """Depth of the inner tile."""
     inner_kept: str
-    """Operand that stays while the innermost loop over inner tiles runs."""
+    """Operand that stays during the innermost loop over inner tiles."""
     split_k: ElementCut
-    """Slices of the depth that go to different arrays where results stay; null: one. Depth of operands that stay is shared anyway."""
+    """Number of slices of the depth that go to different arrays if results stay; null: one. If operands stay, arrays share the depth
+    anyway."""
     activation_dram_fraction: Share
-    """Bytes of main memory over those of input and results: what earlier steps left on the chip, and what stays there, does not
-    come from there; null: all do."""
+    """Bytes from main memory relative to those of input and results: data that earlier steps left on chip, or that stays there, does not
+    come from main memory; null: 1."""
     weight_dram_fraction: Share
-    """Bytes of main memory over those of weights: what stays on the chip from run to run does not come from there, what groups of
-    samples read again does as often; null: all do, once."""
+    """Bytes from main memory relative to those of weights: weights kept on chip from run to run do not come from main memory, weights that
+    several groups of samples read come several times; null: 1."""
     element_n: ElementCut
-    """Columns, filters, that an element of a row-stationary array works on at a time; null of other dataflows."""
+    """Columns (filters) that an element of a row-stationary array processes at a time; null for other dataflows."""
     element_k: ElementCut
-    """Depth that it works on: a row of the window by some channels; null of other dataflows."""
+    """Depth that the element processes: a row of the window by some channels; null for other dataflows."""

@@ -1,4 +1,4 @@
-"""Tables by which a database describes itself."""
+"""Tables in which a database describes itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .row import Row
 
 
 class Meta(Row):
-    """What the file is: version of its layout, of charz, of its catalog, of its views."""
+    """A fact of the file: version of its layout, of charz, of its catalog or of its views."""
 
     TABLE: ClassVar[str] = about.TABLE
     KEY: ClassVar[tuple[str, ...]] = ("key",)
@@ -17,11 +17,11 @@ class Meta(Row):
     key: str
     """`schema_fingerprint`, `charz_version`, `views_fingerprint`, `catalog_version`, ..."""
     value: str
-    """Its value as text."""
+    """Value as text."""
 
 
 class ViewCatalog(Row):
-    """Every view of the cost model, and every table that is kept equal to one."""
+    """Every view of the cost model, and every table kept equal to a view."""
 
     TABLE: ClassVar[str] = "view_catalog"
     KEY: ClassVar[tuple[str, ...]] = ("view",)
@@ -29,22 +29,22 @@ class ViewCatalog(Row):
     view: str
     """Name."""
     kind: str
-    """`view`, or `table` for one whose rows are kept: `rebuild.NAME` evaluates them anew."""
+    """`view`, or `table` for a maintained table: `rebuild.NAME` recomputes its rows."""
     layer: str
-    """Folder it stands in, e.g. `4_cost`; `invariant` for a view that must be empty."""
+    """Folder of its file, e.g. `4_cost`; `invariant` for a view that must be empty."""
     position: int
     """Place in the order of creation, from 0."""
     description: str
-    """What it answers."""
+    """Question that the view answers."""
     grain: str
-    """Columns that tell its rows apart, comma-separated."""
+    """Columns that identify a row, comma-separated."""
     reads: str
-    """Views and tables it reads, comma-separated."""
+    """Views and tables that it reads, comma-separated."""
     at_hand: str
-    """`stored` where its rows are kept at hand for every stored run on every part, `as NAME` where they are those of another,
-    `derived` where it rests on such relations: `answer.NAME` has them. Empty for what answers live alone."""
+    """`stored` if its rows are kept for every stored run on every part, `as NAME` if they equal those of another view, `derived` if it
+    reads only such relations: `answer.NAME` has them. Empty for views that are only computed live."""
     body: str
-    """The query that gives its rows."""
+    """Query that computes its rows."""
 
 
 class ViewColumn(Row):
@@ -64,23 +64,23 @@ class ViewColumn(Row):
     unit: str | None
     """Unit; null for counts, fractions and names."""
     description: str
-    """What it holds."""
+    """Meaning of the column."""
 
 
 class MaintenanceTrigger(Row):
-    """Every trigger that keeps a maintained table equal to its view, as the database held it when charz installed it.
-    `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind without a word; `charz doctor --rows` compares."""
+    """Every trigger that keeps a maintained table equal to its view, as charz installed it. `EXPORT DATABASE` and `COPY FROM DATABASE`
+    drop triggers without a message; `charz doctor --rows` compares."""
 
     TABLE: ClassVar[str] = "maintenance_trigger"
     KEY: ClassVar[tuple[str, ...]] = ("table_name", "trigger_name")
 
     table_name: str
-    """Table whose change fires it."""
+    """Table whose change fires the trigger."""
     trigger_name: str
-    """Name; those of one event fire in the order of their names."""
+    """Name; triggers of one event fire in order of their names."""
     event: str
     """`INSERT`, `UPDATE` or `DELETE`."""
     position: int
     """Place in the order of creation, from 0."""
     sql: str
-    """Its statement."""
+    """Statement that creates the trigger."""

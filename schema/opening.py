@@ -1,4 +1,4 @@
-"""Opening a database file that is there: by DuckDB, and only if this charz can use it."""
+"""Opening of an existing database file by DuckDB, and only if this charz can use it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from . import about, damage, layout
 from .errors import CharzError
 
 _ATTEMPTS = 20
-"""How often a file is opened again that was replaced meanwhile."""
+"""Number of attempts to open a file that is replaced meanwhile."""
 
 
 def open_existing(path: Path, read_only: bool, name: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open an existing file and check that this charz can use it; `name` is the path to speak of.
+    """Open an existing file and check that this charz can use it; errors show the path as `name`.
 
-    DuckDB 2.0 reads the header of a file, opens the file anew and only then locks it: where it was replaced or written
-    between, the state it shows is a mixture, so it is opened again.
+    DuckDB 2.0 reads a file's header, reopens the file and only then locks it. If the file was replaced or written in between, the
+    connection shows a mixed state, so the file is opened again.
     """
     name = name or path
     for _ in range(_ATTEMPTS):
@@ -44,7 +44,7 @@ def _opened(path: Path, read_only: bool, name: Path) -> duckdb.DuckDBPyConnectio
     except duckdb.Error as error:
         raise _opening_failed(name, error) from error
     try:
-        connection.execute("SET enable_progress_bar = false")  # DuckDB prints it among the answers
+        connection.execute("SET enable_progress_bar = false")  # DuckDB would print it among the answers
         _check_layout(connection, name)
     except duckdb.Error as error:
         connection.close()
@@ -56,7 +56,7 @@ def _opened(path: Path, read_only: bool, name: Path) -> duckdb.DuckDBPyConnectio
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """What changes with each replacement and each write of a file; None where there is none."""
+    """Return device, inode, size and time of a file, which change with each replacement and write; None if it does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def _state(path: Path) -> tuple[int, ...] | None:
 
 
 def check_is_file(path: Path, name: Path) -> None:
-    """Raise `CharzError` unless there is a file that can be a database."""
+    """Raise `CharzError` unless the file exists and can be a database."""
     if not path.exists():
         raise _missing(name)
     if path.is_dir():
@@ -75,7 +75,7 @@ def check_is_file(path: Path, name: Path) -> None:
 
 
 def not_permitted(name: Path) -> CharzError:
-    """The error for a file that this user may not open."""
+    """Return the error for a file that this user may not open."""
     return CharzError("no permission to open the database", str(name), next="change its permissions or copy it")
 
 

@@ -1,4 +1,4 @@
-"""The ranges of every number of a table, read off its declarations (`ranges`)."""
+"""Ranges of the numbers of a table, from its declarations (`ranges`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .row import Row
 
 
 def kind(row_type: type[Row]) -> str:
-    """What the numbers of a table are numbers of, as fields of `hardware_value` begin."""
+    """Return the first word that fields of `hardware_value` have for numbers of the table."""
     return "energy" if row_type.TABLE == "energy_profile" else row_type.TABLE.removeprefix("hardware_")
 
 
 def ranges(row_type: type[Row]) -> Iterator[Range]:
-    """The ranges of every number of a table, of all rows and of each kind that has its own."""
+    """Yield the ranges of every number of a table: for all rows, and for each kind with its own."""
     for column in ddl.columns(row_type):
         if column.python_type not in (int, float):
             continue

@@ -1,7 +1,7 @@
-"""What a number of a fact can be and what it usually is, said once beside its column: `Annotated[float, Plausible(1e8, 1e10)]`.
+"""Possible and plausible ranges of a fact's numbers, declared with its column: `Annotated[float, Plausible(1e8, 1e10)]`.
 
-A number outside of what is possible gets no answer, with the reason; one outside of what is plausible gets an answer that
-names it. The rows of `number_rule` come from here.
+An impossible number gets no answer, with the reason; an implausible one gets an answer that names it. The rows of `number_rule` come
+from here.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Bounds = tuple[float, float]
 """Least and most."""
 
 TINY, HUGE = 1e-30, 1e30
-"""Beyond these nothing is in SI units, and products of two leave the range of a double."""
+"""Bounds of every number in SI units; the product of two numbers within them stays in the range of a double."""
 
 EVERY = "*"
-"""Stands for every family, and every kind of row."""
+"""Wildcard for every family, and every kind of row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """Least and most that a number can be, of rows of one kind or of all; positive and finite without."""
+    """Least and most possible value, for rows of one kind or all; by default any positive finite number."""
 
     least: float = TINY
     most: float = HUGE
@@ -38,27 +38,27 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class Plausible:
-    """Least and most that a number usually is, of rows of one kind and family or of all."""
+    """Least and most plausible value, for rows of one kind and family or of all."""
 
     least: float
     most: float
     of: str = EVERY
     family: str = EVERY
     is_needed: bool = False
-    """True where such a row hardly leaves the number open."""
+    """True if null is implausible in such a row."""
 
 
 COUNT, ANY = Possible(1, 1e9), Possible(-HUGE, HUGE)
-"""A count, and a number that nothing is known of."""
+"""Ranges of a count, and of an unrestricted number."""
 
 Ordinal = Annotated[int, ANY]
-"""A number that names a row or says its place."""
+"""A number that identifies a row or gives its place."""
 
 Share = Annotated[float, Possible(TINY, 1), Plausible(0.005, 1)]
-"""A share that is never nothing."""
+"""A share above 0."""
 
 Fraction = Annotated[float, Possible(0, 1)]
-"""A share that may be nothing."""
+"""A share that may be 0."""
 
 Amount = Annotated[float, Possible(0, HUGE)]
 """A number that may be 0."""
@@ -69,7 +69,7 @@ Size = Annotated[int, Possible(0, 1e9)]
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What the numbers of a column can be and usually are, in rows of one kind and family."""
+    """Possible and plausible range of a column's numbers, in rows of one kind and family."""
 
     quantity: str
     of: str
@@ -81,13 +81,13 @@ class Range:
 def closest(
     rules: Mapping[Place, Bounds], kind: str, quantity: str, row_kind: str, family: str = EVERY
 ) -> Bounds | None:
-    """The rule of the most specific row, the kind before the family; None where the column has none."""
+    """Return the rule of the most specific row, the kind before the family; None if the column has no rule."""
     wanted = ((row_kind, family), (row_kind, EVERY), (EVERY, family), (EVERY, EVERY))
     return next((rules[kind, quantity, *of] for of in wanted if (kind, quantity, *of) in rules), None)
 
 
 def place(field: str) -> tuple[str, str, str]:
-    """Kind, quantity and kind of row of a number of a part, by its place as `hardware_value` names it."""
+    """Return kind, quantity and kind of row of a part's number, from its field in `hardware_value`."""
     kind, row_kind, *_, quantity = (
         field.split(".") if field.count(".") > 1 else (field.split(".")[0], EVERY, field.split(".")[-1])
     )

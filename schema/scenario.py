@@ -1,4 +1,4 @@
-"""Tables that say under which conditions a model is asked about, and what was measured."""
+"""Tables of the conditions under which a model is asked about, and of measurements."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Scenario(Row):
     batch: Annotated[int, Plausible(1, 65536)]
     """Samples in one run."""
     sequence: Annotated[int | None, Plausible(1, 1e8)]
-    """Tokens processed a sample; null takes the model's default."""
+    """Tokens processed per sample; null: the model's default."""
     context: Annotated[int | None, Plausible(1, 1e8)]
-    """Tokens attended to a sample; null equals the sequence."""
+    """Tokens attended to per sample; null: the sequence."""
     phase: str
     """`forward`, `prefill` or `decode`."""
     precision: str
@@ -29,26 +29,26 @@ class Scenario(Row):
     backend: str
     """Backend."""
     engine_version: str | None
-    """Version of the backend, `engine_version.engine_version`; null takes the one that is assumed of it."""
+    """Version of the backend, `engine_version.engine_version`; null: its assumed version."""
     kv_precision: str | None
-    """Format in which keys and values stay between tokens, a `precision`; null as the policy writes them."""
+    """Format of keys and values between tokens, a `precision`; null: as the policy writes them."""
     device_count: Annotated[int | None, Plausible(1, 1024)]
-    """Devices that share each kernel by tensor parallel; null is one."""
+    """Number of devices that share each kernel by tensor parallelism; null: one."""
     weight_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
-    """Share of the weights that lies in the host's memory and comes over the link in every step; null is none."""
+    """Share of the weights in the host's memory, transferred over the link in every step; null: 0."""
     cache_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
-    """Share of the key-value cache that does; null is none."""
+    """Share of the key-value cache in the host's memory, transferred over the link in every step; null: 0."""
     input_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
-    """Share of the inputs that lies in the host's memory and comes over the link before every run; null is none."""
+    """Share of the inputs in the host's memory, transferred over the link before every run; null: 0."""
     memory_format: str
     """`nchw` or `nhwc`."""
     host_factor: Annotated[float, Plausible(0.02, 50)]
     """Host dispatch time relative to the reference host; 1 is the reference."""
     cache_state: str
-    """`warm` when the last-level cache may hold a tensor from its producer, `cold` when never, `hot` when
-    everything a kernel touches is there if it fits, as when one operator runs again and again."""
+    """`warm` if the last-level cache may keep a tensor from its producer, `cold` if never, `hot` if all data of a kernel are cached if
+    they fit, as when one operator runs repeatedly."""
     power: str | None
-    """Power mode by the name that parts give it, or a limit in watts, e.g. `150w`; null takes each part's default."""
+    """Power mode by its name on the parts, or a limit in watts, e.g. `150w`; null: each part's default."""
     origin: str
     """`charz` for a shipped default, `user` for one added by `charz scenario add`."""
 
@@ -64,19 +64,18 @@ class Measurement(Row):
     model: str
     """Model as the source names it."""
     model_source: str | None
-    """What `charz ingest` would be asked for to get this model, e.g. `timm:resnet50` (joins
-    `model.source`, with the resolution), or the name of one ingested model. Null when the name is not
-    known to charz."""
+    """Argument of `charz ingest` for this model, e.g. `timm:resnet50` (joins `model.source`, with the resolution), or the name of one
+    ingested model. Null if charz does not know the name."""
     hardware: str | None
-    """Part it was matched to; null when not in the catalog."""
+    """Part it was matched to; null if not in the catalog."""
     hardware_name: str
     """Part as the source names it, without the number of parts."""
     device_count: int
-    """Parts that worked on it together."""
+    """Number of parts that ran together."""
     backend: str
     """Backend."""
     software: str | None
-    """Version of the framework, e.g. `pt240`: versions that differ are scored apart."""
+    """Version of the framework, e.g. `pt240`: each version is scored separately."""
     mode: str
     """`run` (back-to-back runs of one batch), `single_stream`, `multi_stream`, `offline`, `server`,
     `served` (through a server whose share is in the figure) or `decode` (time per output token)."""
@@ -87,23 +86,23 @@ class Measurement(Row):
     batch: int | None
     """Samples in one run."""
     sequence: int | None
-    """Tokens a sample, for a sequence model."""
+    """Tokens per sample, for a sequence model."""
     resolution: int | None
     """Image height and width. [pixel]"""
     latency_s: float | None
     """Time of one run. [s]"""
     throughput_per_s: float | None
-    """Samples a second. [1/s]"""
+    """Samples per second. [1/s]"""
     energy_j: float | None
     """Energy of one run. [J]"""
     energy_scope: str | None
-    """`gpu`, `board` or `wall`; never compared across."""
+    """`gpu`, `board` or `wall`; values of different scopes are never compared."""
     energy_per: str | None
-    """What the energy was counted for: `run`, `sample`, `image`, `video`, `token` or `request`."""
+    """Unit of work of the energy: `run`, `sample`, `image`, `video`, `token` or `request`."""
     peak_memory_byte: float | None
     """Peak memory. [byte]"""
     parameter_count: float | None
-    """Parameters of the network that ran, as the source counts them; null where it does not say."""
+    """Parameters of the network that ran, as the source counts them; null if not stated."""
     source_id: str
     """Data set it comes from."""
     note: str | None
@@ -125,7 +124,7 @@ class OperatorMeasurement(Row):
     operator_class: str
     """Class of the cost model."""
     hardware: str | None
-    """Part it was matched to; null when not in the catalog."""
+    """Part it was matched to; null if not in the catalog."""
     hardware_name: str
     """Part as the source names it."""
     backend: str
@@ -135,11 +134,11 @@ class OperatorMeasurement(Row):
     shape: str
     """Dimensions as text."""
     macs: float | None
-    """Multiply-accumulates; null when the source does not tell."""
+    """Multiply-accumulates; null if not stated."""
     flops: float | None
-    """Operations; null when the source does not tell."""
+    """Operations; null if not stated."""
     traffic_byte: float | None
-    """Unique bytes moved; null when the source does not tell. [byte]"""
+    """Unique bytes moved; null if not stated. [byte]"""
     latency_s: float
     """Time. [s]"""
     source_id: str

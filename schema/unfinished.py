@@ -1,5 +1,5 @@
-"""Folders for what is being written beside its place: held by a lock that dies with the process, and removed by the next
-one when that was killed."""
+"""Temporary folders for files being written, next to their target. A lock that ends with the process guards each; the next process removes
+folders of killed ones."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pathlib import Path
 _ENDING = ".charz-unfinished"
 
 _places: set[Path] = set()
-"""What this process writes beside its place."""
+"""Paths of the unfinished files and folders of this process."""
 
 _blocks = 0
-"""Blocks whose work an interrupt leaves written."""
+"""Number of active blocks whose finished work is written despite Ctrl-C."""
 
 _NAME_LETTERS = 40
-"""Of the target's name, so that no name is too long for a file system."""
+"""Number of letters taken from the target's name, so that no name is too long for a file system."""
 
 
 @contextlib.contextmanager
 def known(*places: Path) -> Iterator[None]:
-    """Files or folders that `remove` takes away where the process ends within the block."""
+    """Register files or folders that `remove` deletes if the process ends within the block."""
     _places.update(places)
     try:
         yield
@@ -35,7 +35,7 @@ def known(*places: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def finishing() -> Iterator[None]:
-    """What was done within the block is written when an interrupt ends it, which may take long: `is_finishing` holds."""
+    """Mark a block whose finished work is still written after Ctrl-C, which may take long: `is_finishing` is true within it."""
     global _blocks
     _blocks += 1
     try:
@@ -45,19 +45,19 @@ def finishing() -> Iterator[None]:
 
 
 def is_finishing() -> bool:
-    """Whether this process still has to write what it has done."""
+    """Return whether this process still has to write finished work."""
     return _blocks > 0
 
 
 def spill() -> Path:
-    """The folder in which the engine of this process may put what its memory does not hold; it makes and removes it."""
+    """Return the folder in which this process's engine stores data that exceed its memory; the engine creates and removes it."""
     place = Path(tempfile.gettempdir(), f"charz-spill-{os.getpid()}")
     _places.add(place)
     return place
 
 
 def remove() -> None:
-    """Take away what this process has not finished; it does nothing after that but end."""
+    """Remove the unfinished files of this process, which does nothing afterwards but end."""
     for place in list(_places):
         with contextlib.suppress(OSError):
             shutil.rmtree(place) if place.is_dir() else place.unlink()
@@ -65,8 +65,7 @@ def remove() -> None:
 
 @contextlib.contextmanager
 def folder(target: Path) -> Iterator[Path]:
-    """A new folder beside a target, on its file system, that is gone afterwards; those that killed processes have left
-    there are removed first."""
+    """Yield a new folder next to a target, on its file system, and remove it afterwards; first remove those that killed processes left."""
     for other in target.parent.glob(f".*{_ENDING}"):
         _remove_if_left(other)
     place, descriptor = _held(target)
@@ -79,7 +78,7 @@ def folder(target: Path) -> Iterator[Path]:
 
 
 def _held(target: Path) -> tuple[Path, int]:
-    """A new folder and a descriptor with the lock on it; another one where a process took the first for left over."""
+    """Make a new folder and return it with a descriptor of its lock; make another if a process removed the first as left over."""
     while True:
         place = Path(tempfile.mkdtemp(prefix=f".{target.name[:_NAME_LETTERS]}.", suffix=_ENDING, dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
@@ -91,7 +90,7 @@ def _held(target: Path) -> tuple[Path, int]:
 
 
 def _remove_if_left(place: Path) -> None:
-    """Remove a folder that this user made and that no living process holds."""
+    """Remove a folder that this user made and that no living process has locked."""
     with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
         if place.is_symlink() or place.stat().st_uid != os.getuid():
             return

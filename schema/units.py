@@ -1,4 +1,4 @@
-"""Units: as the ends of column names promise them, and as people write them."""
+"""Units: as suffixes of column names and as people write them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ UNITS = {
     "_mm": "mm",
     "_v": "V",
 }
-"""Unit by the end of a column's name, longest ending first."""
+"""Unit by the suffix of a column's name, longest suffix first."""
 
 
 def ending(column: str) -> str:
-    """The end of a column's name that promises a unit; empty without one."""
+    """Return the suffix of a column's name that has a unit; empty without one."""
     return next((end for end in UNITS if column.endswith(end)), "")
 
 
@@ -46,11 +46,11 @@ MULTIPLES = {
     "USD": {"USD": 1.0},
     "ops": {"ops": 1.0, "Gops": 1e9, "Tops": 1e12, "Pops": 1e15},
 }  # fmt: skip
-"""Factor of each unit that people write, by the unit that it is a multiple of."""
+"""Factor of each unit that people write, by its base unit."""
 
 
 def multiples(unit: str) -> dict[str, float]:
-    """Factors of the units that stand for a unit such as `byte/s`: `GB/s`, `KiB/s`, ...; empty for a count."""
+    """Return the factors of a unit's multiples, `GB/s`, `KiB/s`, ... for `byte/s`; empty for a count."""
     base, per, divisor = unit.partition("/")
     named = _RATES if unit == "ops/s" else {}
     return {f"{name}{per}{divisor}": factor for name, factor in MULTIPLES.get(base, {}).items()} | named
@@ -61,11 +61,11 @@ _RATES = {
     for prefix, factor in (("G", 1e9), ("T", 1e12), ("P", 1e15))
     for name in ("OPS", "OP/s", "FLOPS", "FLOP/s")
 }
-"""Operations a second as datasheets write them."""
+"""Operations per second as datasheets write them."""
 
 
 def to_si(unit: str) -> tuple[str, float]:
-    """The unit of the engine that a unit is a multiple of, and the factor: `GHz` is 1e9 `Hz`; itself where it is of no such."""
+    """Convert a unit to the engine's and return both that and the factor: `Hz` and 1e9 for `GHz`; an unknown unit stays, with factor 1."""
     for of_engine in ("byte", "byte/s", "ops", "ops/s", "s", "Hz", "W", "J", "J/op", "J/byte"):
         if (factor := multiples(of_engine).get(unit)) is not None:
             return of_engine, factor
@@ -73,8 +73,8 @@ def to_si(unit: str) -> tuple[str, float]:
 
 
 def in_si(text: str, unit: str) -> float | None:
-    """A number with or without its unit (`1e9`, `64KiB`, `128GB/s`) in `unit`, empty for a count; None for a text that is no
-    number or has another unit."""
+    """Convert a number with or without its unit (`1e9`, `64KiB`, `128GB/s`) to `unit`, empty for a count; None for other text or another
+    unit."""
     known = multiples(unit)
     match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµ/]*(?:[cm]m2)?)\s*", text)
     if not match or (match[2] and match[2] not in known):
@@ -83,8 +83,8 @@ def in_si(text: str, unit: str) -> float | None:
 
 
 def readable(value: float, unit: str) -> tuple[float, str]:
-    """A value in the largest multiple of its unit that leaves few digits, as people write it: 1.6e9 `Hz` is 1.6 `GHz`; itself where none
-    does. Reading it again gives the same value."""
+    """Convert a value to the largest multiple of its unit that leaves few digits, as people write it: 1.6e9 `Hz` to 1.6 `GHz`; unchanged
+    if no multiple does. The result reads back as the same value."""
     named = {name: factor for name, factor in multiples(unit).items() if name.isascii()}
     if unit == "ops/s":
         named = {name: factor for name, factor in named.items() if name.endswith("OPS") and "FL" not in name}

@@ -1,4 +1,4 @@
-"""Files that charz writes where its user says: all or nothing, and never over what is not charz's own."""
+"""Files that charz writes where its user asks: completely or not at all, and never over files that charz did not write."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from . import disk, unfinished
 from .errors import CharzError
 
 _MARK = "user.charz"
-"""Extended attribute of a file that charz wrote: the digest of what it wrote, so that an edited file is no longer charz's."""
+"""Extended attribute of a file that charz wrote: a digest of its contents, so that an edited file no longer counts as charz's."""
 
 _OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/(task/\d+/)?fd/\d+")
-"""Names that the system gives to files that a process has open."""
+"""Names that the system gives to open files of a process."""
 
 _NEXT = "write e.g. --out rows.csv"
 
 
 def check(out: Path, force: bool = False) -> None:
-    """Raise `CharzError` where a file must not be written: it is a folder, a database, or without `force` a file that charz
-    did not write or that was changed since."""
+    """Raise `CharzError` if a file must not be written: it is a folder, a database or, without `force`, a file that charz did not write or
+    that has changed since."""
     if not out.name:
         raise CharzError("not a file to write", f"--out {out}", next=_NEXT)
     try:
@@ -43,14 +43,14 @@ def check(out: Path, force: bool = False) -> None:
 
 
 def write(out: Path, data: bytes, force: bool = False) -> None:
-    """Write a file as `write_pieces` does, of one piece."""
+    """Write a file of one piece, as `write_pieces` does."""
     write_pieces(out, [data], force)
 
 
 def write_pieces(out: Path, pieces: Iterable[bytes], force: bool = False) -> None:
-    """Write a file through its links, all or nothing and with the mode of the one before; a pipe or device is written to.
+    """Write a file through its links, completely or not at all, with the mode of the old file; write directly to a pipe or device.
 
-    Raises `CharzError` as `check` does, and where the disk is full or the folder cannot be written.
+    Raises `CharzError` as `check` does, and if the disk is full or the folder cannot be written.
     """
     check(out, force)
     try:
@@ -66,7 +66,7 @@ def write_pieces(out: Path, pieces: Iterable[bytes], force: bool = False) -> Non
 
 
 def no_formula(text: str) -> str:
-    """Text of a cell of CSV that no spreadsheet takes for a formula."""
+    """Quote a CSV cell that a spreadsheet would take for a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
 
 
@@ -89,7 +89,7 @@ def _replace(target: Path, pieces: Iterable[bytes]) -> None:
         if target.exists():
             shutil.copymode(target, part)
         if hasattr(os, "setxattr"):
-            with contextlib.suppress(OSError):  # a file system without attributes: the next run asks for --force
+            with contextlib.suppress(OSError):  # without attributes in the file system, the next run asks for --force
                 os.setxattr(part, _MARK, digest.hexdigest().encode())
         os.replace(part, target)
 
@@ -99,7 +99,7 @@ def _check_own(out: Path, state: os.stat_result, force: bool) -> None:
         return
     _check_is_no_database(out, state)
     if state.st_nlink > 1:
-        exists = f"it has {state.st_nlink}, and the others would keep what they hold"
+        exists = f"it has {state.st_nlink}, and the others would keep the old contents"
         raise CharzError("a file with several names (hard links)", f"--out {out}", exists, "name another file")
     if not force and not _is_marked(out):
         next = "name another file, or add --force to write over it"
@@ -107,8 +107,8 @@ def _check_own(out: Path, state: os.stat_result, force: bool) -> None:
 
 
 def _check_is_no_database(out: Path, state: os.stat_result) -> None:
-    """Raise `CharzError` for a database, or the log of one, under whatever name; a file that is not to be read is told by the
-    device and inode of those that this process uses."""
+    """Raise `CharzError` for a database or its log, under any name; an unreadable file is recognized by its device and inode among those
+    that this process uses."""
     if not stat.S_ISREG(state.st_mode):
         return
     refused = CharzError("a database is not overwritten", f"--out {out}", next="name another file")
@@ -121,7 +121,7 @@ def _check_is_no_database(out: Path, state: os.stat_result) -> None:
 
 
 def guard(database: Path) -> None:
-    """Keep a database, its log and what its writers hold from being written over in this process, under any name."""
+    """Keep a database, its log and its writers' files from being overwritten in this process, under any name."""
     _databases.add(database)
 
 
@@ -129,7 +129,7 @@ _databases: set[Path] = set()
 
 
 def _guarded() -> set[tuple[int, int]]:
-    """Device and inode of the files that belong to the databases in use."""
+    """Return device and inode of the files of the databases in use."""
     found = set()
     for database in {Path(os.path.realpath(path)) for path in _databases}:
         for path in (database, *(database.with_name(name.format(database.name)) for name in _BESIDE)):
@@ -140,7 +140,7 @@ def _guarded() -> set[tuple[int, int]]:
 
 
 _BESIDE = ("{}.wal", ".{}.writing", ".{}.writing.wal", ".{}.lock")
-"""Files beside a database that its writers hold."""
+"""Files next to a database that its writers use."""
 
 
 def _is_marked(out: Path) -> bool:
@@ -155,7 +155,7 @@ def _is_marked(out: Path) -> bool:
 
 
 def _is_stream(out: Path) -> bool:
-    """True for a pipe, a device, or a name of an open file: none of them is replaced."""
+    """Return whether a path is a pipe, a device, or an open file's name: these are never replaced."""
     try:
         mode = out.stat().st_mode
     except (OSError, ValueError):

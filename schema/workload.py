@@ -1,8 +1,8 @@
-"""Tables that `charz ingest` fills from one model: what the network computes and moves.
+"""Tables that `charz ingest` fills from one model: the operations and data of the network.
 
-Sizes are polynomials in batch B, sequence S, context C and the tokens L whose logits are made, as many as S unless a server
-makes those of the last token alone. A polynomial is stored as rows, one a
-term: `coefficient * B^batch_power * S^sequence_power * C^context_power * L^logit_power`.
+Sizes are polynomials in batch B, sequence S, context C and the number of tokens L whose logits are computed, S unless a server computes
+only the last token's. A polynomial is stored as one row per term: `coefficient * B^batch_power * S^sequence_power * C^context_power *
+L^logit_power`.
 """
 
 from __future__ import annotations
@@ -22,53 +22,52 @@ class Model(Row):
     model: str
     """Unique name shown everywhere, e.g. `resnet50`, `resnet50@288`, `timm:vit_tiny_patch16_224`."""
     source: str
-    """What `charz ingest` was asked for: `torchvision:NAME`, `timm:NAME`, `hf:NAME`, a factory, a path."""
+    """Argument of `charz ingest`: `torchvision:NAME`, `timm:NAME`, `hf:NAME`, a factory, a path."""
     architecture_family: str
-    """Family the architecture belongs to (`resnet`, `vit`, `llama`), used to leave families out."""
+    """Architecture family (`resnet`, `vit`, `llama`), used to leave families out."""
     input_signature: str
-    """Shape and type of each input, with B, S and C where a size is symbolic."""
+    """Shape and type of each input, with B, S and C for symbolic sizes."""
     resolution: int | None
     """Height and width of a square image input; null for other inputs. [pixel]"""
     is_batch_symbolic: bool
-    """True when one ingest answers every batch."""
+    """True if one ingest answers every batch."""
     is_sequence_symbolic: bool
-    """True when one ingest answers every sequence length."""
+    """True if one ingest answers every sequence length."""
     has_context: bool
-    """True when a decode phase follows from the graph: its attention reads a KV-cache and nothing else stays between tokens,
-    or it is one token with the states of convolutions and recurrences given."""
+    """True if the graph yields a decode phase: its attention reads a KV-cache and nothing else stays between tokens, or it is one token with
+    the states of convolutions and recurrences given."""
     is_training: bool
-    """True when the graph holds backward operators."""
+    """True if the graph contains backward operators."""
     specialized_reason: str | None
-    """Why a size had to be fixed to a number; null when nothing was."""
+    """Reason for which a size was fixed to a number; null if none was."""
     not_honoured: str | None
-    """What the model's code says of its backward pass that `charz ingest --train` does not follow; null where there is nothing."""
+    """Parts of the backward pass in the model's code that `charz ingest --train` does not follow; else null."""
     default_batch: int
-    """Batch used when the model is not batch-symbolic (then the only one that is valid), else 1."""
+    """Batch used if the model is not batch-symbolic (then the only valid one), else 1."""
     default_sequence: int
-    """Sequence length used when a scenario gives none; 1 for a model without a sequence axis."""
+    """Sequence length used if a scenario gives none; 1 for a model without a sequence axis."""
     parameter_count: int
-    """Elements of all parameters, shared ones once."""
+    """Elements of all parameters, shared ones counted once."""
     published_macs: float | None
-    """Multiply-accumulates its publisher states for batch 1; null when none is stated."""
+    """Multiply-accumulates that its publisher states for batch 1; null if not stated."""
     stored_policy: str | None
-    """Precision policy in which its checkpoint is stored (`quantization_config`); null where that says none."""
+    """Precision policy in which its checkpoint is stored (`quantization_config`); null if not stated."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
     layout_problem: str | None
-    """Why `operator_layout` and `layout_copy` hold no row of the model: the operator that could not be followed in
-    memory, or a size that depends on data. Every operator is then taken for one in the format asked for. Null when
-    the layouts are known."""
+    """Reason for which `operator_layout` and `layout_copy` have no row of the model: an operator that could not be followed in memory, or
+    a size that depends on data. Every operator is then assumed to run in the format asked for. Null if the layouts are known."""
     content_hash: str
-    """SHA-256 of the exported graph, its sizes and the ingest rules; equal hash means nothing to do."""
+    """SHA-256 of the exported graph, its sizes and the ingest rules; an equal hash means nothing to do."""
     request_hash: str | None
-    """Hash of what was asked for and of all it is built from (library versions, charz's ingest code);
-    equal hash means that tracing again cannot change anything. Null when the model's code is the user's."""
+    """Hash of the request and everything the model is built from (library versions, charz's ingest code); an equal hash means that tracing
+    again cannot change anything. Null if the model's code is the user's."""
     rules_fingerprint: str
-    """Hash of the rules that the compiled tables were made with."""
+    """Hash of the rules used for the compiled tables."""
     charz_version: str
     """Version of charz that wrote the rows."""
     ingested_at: datetime
-    """When, in UTC."""
+    """Time of the ingest, in UTC."""
     ingest_s: float
     """Wall time of this ingest. [s]"""
 
@@ -102,42 +101,40 @@ class Operator(ModelRow):
     operator: str
     """Name of the node in the graph, unique within the model."""
     aten_operator: str
-    """ATen overload it calls, e.g. `aten.conv2d.default`."""
+    """ATen overload that it calls, e.g. `aten.conv2d.default`."""
     operator_class: str
-    """What it is to the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
+    """Class in the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
     operator_kind: str
-    """What it is to people: `pointwise_conv` of a convolution of single pixels, `squeeze_excite` of a member of such a gate,
-    else its class."""
+    """Kind as people name it: `pointwise_conv` for a 1x1 convolution, `squeeze_excite` for a member of such a gate, else its class."""
     module_id: int
-    """Innermost module whose forward made it."""
+    """Innermost module whose forward made the operator."""
     stage: int
-    """Longest distance from an input in the graph of operators; equal stage may run at once. One that overwrites a
-    storage comes after all that read it before, under whatever name."""
+    """Longest distance from an input in the graph of operators; operators of equal stage may run at once. An operator that overwrites a
+    storage comes after all earlier readers of it, under any name."""
     rule: str | None
-    """Registered rule that sized it; null when none exists, which `charz models --unsized` reports."""
+    """Registered rule that computed its sizes; null if no rule exists, which `charz models --unsized` reports."""
     is_view: bool
-    """True when it moves nothing: its output aliases an input."""
+    """True if it moves nothing: its output aliases an input."""
     is_inplace: bool
-    """True when it overwrites its first input."""
+    """True if it overwrites its first input."""
     is_size_bound: bool
-    """True when a data-dependent size was replaced by an upper bound."""
+    """True if a data-dependent size was replaced by an upper bound."""
     is_backward: bool
-    """True in the backward pass."""
+    """True for operators of the backward pass."""
     is_repeated: bool
-    """True of an operator of the forward pass that the backward pass runs again, as the model's own checkpoints say."""
+    """True for an operator of the forward pass that the backward pass runs again because of the model's own checkpoints."""
     source_file: str | None
-    """File of the model's code that called it, the innermost that is no part of PyTorch; of a package as it is
-    imported (`torchvision/models/resnet.py`). Null where the program arrived without its source."""
+    """File of the model's code that called it, the innermost outside PyTorch; for a package the path as imported
+    (`torchvision/models/resnet.py`). Null if the program came without its source."""
     source_line: int | None
     """Line in that file."""
 
 
 class OperatorLayout(ModelRow):
-    """How an operator's tensors lie in memory, where that is not in the memory format the run asks for.
+    """Memory layout of an operator's tensors, where it differs from the memory format asked for.
 
-    A format is passed on from tensor to tensor and lost on the way: a permuted view makes what follows run
-    channels-last, a token sequence no longer knows channels. Only backends that follow strides
-    (`backend.follows_strides`) run an operator in its layout.
+    A format is passed from tensor to tensor and can be lost: after a permuted view operators run channels-last, a token sequence has no
+    channels. Only backends that follow strides (`backend.follows_strides`) run an operator in its layout.
     """
 
     TABLE: ClassVar[str] = "operator_layout"
@@ -148,15 +145,15 @@ class OperatorLayout(ModelRow):
     operator_id: int
     """Operator."""
     layout: str
-    """`nhwc` where images have their channels next to each other, `strided` where an operand and the result run
-    through memory in different orders, `view` where it turns out to move nothing, else `nchw`."""
+    """`nhwc` if the channels of images are adjacent, `strided` if an operand and the result have different memory orders, `view` if it
+    moves nothing, else `nchw`."""
 
 
 class LayoutCopy(ModelRow):
-    """A tensor that an operator copies before it computes, because the kernel behind it cannot take its strides.
+    """A tensor that an operator copies before it computes, because its kernel cannot take the tensor's strides.
 
-    The exported graph does not show these: `matmul` of permuted operands copies them, and what is a view of
-    one memory format is a copy of another. One kernel each on backends that follow strides.
+    The exported graph does not show these: `matmul` of permuted operands copies them, and a view in one memory format is a copy in
+    another. One kernel each on backends that follow strides.
     """
 
     TABLE: ClassVar[str] = "layout_copy"
@@ -173,7 +170,7 @@ class LayoutCopy(ModelRow):
 
 
 class OperatorStep(ModelRow):
-    """A step inside an operator that one kind of unit executes: one for most, three for attention."""
+    """A step inside an operator that one kind of unit executes: one for most operators, three for attention."""
 
     TABLE: ClassVar[str] = "operator_step"
     KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id", "step")
@@ -189,13 +186,12 @@ class OperatorStep(ModelRow):
 class Term(ModelRow):
     """One term of a quantity of an operator's step, a polynomial in B, S and C.
 
-    Quantities: `macs`; `flops` (two a MAC plus all other arithmetic); `threads` (independent output
-    elements); `accesses` (those to memory that a thread of PyTorch's own GPU kernel makes one after another, where
-    it walks through samples and channels); for a `gemm` step `m`, `n`, `k`, `groups` with
-    `macs = groups * m * n * k`; and for that of a convolution `taps` (positions of its kernel) and, of one group,
-    undilated, the kernel at most 3 on a side, `image` and `samples` (elements and first dimension of its input);
-    and for those of an attention `sharing` (heads of queries that share keys, whose rows are one product's; 1 if absent)
-    and, where its mask is causal, `queries` and `keys` (of one head: the last query sees all keys, each before it one less).
+    Quantities: `macs`; `flops` (two per MAC plus all other arithmetic); `threads` (independent output elements); `accesses` (sequential
+    memory accesses of one thread of PyTorch's own GPU kernel, where it loops over samples and channels). A `gemm` step has `m`, `n`,
+    `k`, `groups` with `macs = groups * m * n * k`. A convolution also has `taps` (positions of its kernel) and, with one group, no
+    dilation and a kernel of at most 3 per side, `image` and `samples` (elements and first dimension of its input). An attention also
+    has `sharing` (query heads that share keys, whose rows form one product; 1 if absent) and, with a causal mask, `queries` and `keys`
+    (per head: the last query sees all keys, each earlier one sees one less).
     """
 
     TABLE: ClassVar[str] = "term"
@@ -220,9 +216,9 @@ class Term(ModelRow):
     context_power: int
     """Exponent of the context length."""
     logit_power: int
-    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    """Exponent of the number of tokens of a sample whose logits are computed (`run.logit_tokens`)."""
     context_limit: int | None
-    """Most tokens of the context that count, those of a sliding window; null where all do."""
+    """Largest number of context tokens that count (a sliding window); null: all."""
 
 
 class Tensor(ModelRow):
@@ -234,28 +230,28 @@ class Tensor(ModelRow):
     tensor_id: int
     """Key within the model."""
     tensor: str
-    """Name in the graph or, of a weight, its attribute path."""
+    """Name in the graph or, for a weight, its attribute path."""
     producer_operator_id: int | None
-    """Operator that makes it; null for an input or a weight."""
+    """Operator that makes the tensor; null for an input or a weight."""
     role: str
-    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states that stay between tokens), `gradient` (of a
-    trained weight) or `activation`."""
+    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states kept between tokens), `gradient` (of a trained weight)
+    or `activation`."""
     is_output: bool
-    """True when the model returns it."""
+    """True if the model returns it."""
     precision: str
     """Element type in the exported graph, a `precision` row."""
     shape: str
     """Dimensions as text, e.g. `[B, 64, 56, 56]`."""
     is_batch_first: bool
-    """True when its first dimension is the batch alone and others follow: `[B, ...`."""
+    """True if its first dimension is the batch alone and others follow: `[B, ...`."""
     storage_tensor_id: int
     """Tensor whose memory it shares: itself unless it is a view or was written in place."""
     is_trained: bool
-    """True of a weight that a step of training changes: its `requires_grad` is set."""
+    """True for a weight that a training step changes: its `requires_grad` is set."""
     is_size_bound: bool
-    """True when a data-dependent size was replaced by an upper bound."""
+    """True if a data-dependent size was replaced by an upper bound."""
     is_chunked: bool
-    """True of a cache of which queries attend to their own chunk of the context alone: an engine may keep all of it
+    """True for a cache whose queries attend only to their own chunk of the context: an engine may still keep all of it
     (`backend.drops_chunks`)."""
 
 
@@ -278,9 +274,9 @@ class TensorTerm(ModelRow):
     context_power: int
     """Exponent of the context length."""
     logit_power: int
-    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    """Exponent of the number of tokens of a sample whose logits are computed (`run.logit_tokens`)."""
     context_limit: int | None
-    """Most tokens of the context that count, those of a sliding window; null where all do."""
+    """Largest number of context tokens that count (a sliding window); null: all."""
 
 
 class Edge(ModelRow):
@@ -300,9 +296,8 @@ class Edge(ModelRow):
 
 
 class AccessTerm(ModelRow):
-    """Elements an operator really moves of a tensor when that is not all of it: the rows an
-    embedding gathers, the slice an index reads, what an in-place copy writes, the experts that
-    tokens choose. Without a row, the whole tensor moves."""
+    """Elements of a tensor that an operator moves, where it does not move the whole tensor: rows that an embedding gathers, the slice that
+    an index reads, elements that an in-place copy writes, experts that tokens choose. Without a row, the whole tensor moves."""
 
     TABLE: ClassVar[str] = "access_term"
     KEY: ClassVar[tuple[str, ...]] = (
@@ -314,8 +309,8 @@ class AccessTerm(ModelRow):
     tensor_id: int
     """Tensor read or written."""
     draw_fraction: float | None
-    """Share of the tensor that each of many independent random draws moves, alike on all terms: the elements then count
-    twice what two draws have in common. Null where they count nothing twice, or less than the whole tensor."""
+    """Share of the tensor that each of many independent random draws moves, equal on all terms: the elements then count the overlap of two
+    draws twice. Null if nothing is counted twice, or less than the whole tensor is moved."""
     coefficient: float
     """Factor of the term."""
     batch_power: int
@@ -325,6 +320,6 @@ class AccessTerm(ModelRow):
     context_power: int
     """Exponent of the context length."""
     logit_power: int
-    """Exponent of the tokens of a sample whose logits are made (`run.logit_tokens`)."""
+    """Exponent of the number of tokens of a sample whose logits are computed (`run.logit_tokens`)."""
     context_limit: int | None
-    """Most tokens of the context that count, those of a sliding window; null where all do."""
+    """Largest number of context tokens that count (a sliding window); null: all."""

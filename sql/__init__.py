@@ -1,4 +1,4 @@
-"""The views, and what they call the times of a run."""
+"""The cost model in SQL, and its installation and evaluation."""
 
 PACES = {
     "compute": "compute_s",
@@ -7,4 +7,4 @@ PACES = {
     "threads": "team_s",
     "overhead": "overhead_s",
 }
-"""What can set the pace of a run (`model_cost.bottleneck`), and the column of its time; together they are latency_s."""
+"""Possible bottlenecks of a run (`model_cost.bottleneck`) and the columns of their times, which sum to latency_s."""

@@ -1,12 +1,12 @@
-"""Answers at hand: what the models say of every stored run on every part, kept in the schema `answer`.
+"""Answers at hand: the models' rows for every stored run on every part, kept in the schema `answer`.
 
-A file of `sql/` that says `-- At hand: stored` has its rows kept: all such relations tell runs on parts apart by the same keys, so
-that `answer.stored` holds them in one row, each column once, and a column that says of which relations the row is one.
-`-- At hand: as NAME` says that a relation gives the same rows and columns by another way. Every report that rests on parts, runs
-and these relations alone has a view of its name in `answer` too, with the text of its file.
+The rows of a file of `sql/` with `-- At hand: stored` are kept. All such relations have the keys of a run on a part, so `answer.stored`
+keeps them in one row, each column once, with a flag for each relation that has the row. `-- At hand: as NAME` marks a relation that
+computes the same rows and columns in another way. Every report that reads only parts, runs and these relations also has a view of its
+name in `answer`, with its file's text.
 
-Triggers delete what a change of a fact touches, so a row of `answer.stored` is right or not there. The reports at hand name every
-stored run all the same: `is_at_hand` is false of one whose numbers are missing, and `answer_state` counts these.
+Triggers delete the rows that a changed fact affects, so a row of `answer.stored` is right or missing. Reports at hand still list every
+stored run: `is_at_hand` is false if its numbers are missing, and `answer_state` counts these.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
 
 _RUNS_ON_PARTS = f"SELECT {', '.join(KEYS)} FROM run JOIN {SUPPORT} USING (backend, precision)"
-"""Query of the keys of every run on every part."""
+"""Query for the keys of every run on every part."""
 
 MARK = "is_at_hand"
-"""Column of the reports at hand that is false of a run whose answer is missing: a fact under it has changed."""
+"""Column of the reports at hand, false for a run whose answer is missing because a fact has changed."""
 
-MARKED = "False where a fact under this run has changed since it was evaluated: its numbers are null until `charz refresh`."
-"""Comment of that column."""
+MARKED = "False if a fact of the run changed after its evaluation: its numbers are null until `charz refresh`."
+"""Comment of the column `is_at_hand`."""
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Names of the relations whose rows are kept."""
+    """Return the names of the relations whose rows are kept."""
     return names(catalog(connection))
 
 
 def names(known: Catalog) -> list[str]:
-    """Names of the relations whose rows are kept."""
+    """Return the names of the relations whose rows are kept."""
     return [relation.name for relation in _stored(known)]
 
 
@@ -56,7 +56,7 @@ def _stored(known: Catalog) -> list[Relation]:
 
 
 def table(connection: duckdb.DuckDBPyConnection) -> str:
-    """`answer.stored` of the file, whatever database is current."""
+    """Return the qualified name of the file's `answer.stored`, whatever database is current."""
     ((current,),) = connection.execute("SELECT current_database()").fetchall()
     return f"{ddl.quote(current)}.{STORED}"
 
@@ -66,7 +66,7 @@ def _flag(name: str) -> str:
 
 
 def _new_columns(known: Catalog) -> Iterator[tuple[Relation, list[str]]]:
-    """Each kept relation with the columns that none before it has."""
+    """Yield each kept relation with its columns that no earlier one has."""
     seen = set(KEYS)
     for relation in _stored(known):
         new = [column for column in relation.columns if column not in seen]
@@ -75,7 +75,7 @@ def _new_columns(known: Catalog) -> Iterator[tuple[Relation, list[str]]]:
 
 
 def evaluation(known: Catalog) -> str:
-    """Query of the rows of every run on every part that the views of a connection know."""
+    """Write the query for the rows of every run on every part that a connection's views see."""
     columns, joins = [f"k.{key}" for key in KEYS], []
     for i, (relation, new) in enumerate(_new_columns(known)):
         columns.append(f"r{i}.model IS NOT NULL AS {_flag(relation.name)}")
@@ -85,7 +85,7 @@ def evaluation(known: Catalog) -> str:
 
 
 def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation]) -> None:
-    """Make the table without rows and the views over it; none may be there."""
+    """Create the table without rows and the views over it; neither may exist."""
     known = Catalog({relation.name: relation for relation in installed})
     connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {evaluation(known)} LIMIT 0")
     for name, body in _views(known, STORED):
@@ -95,23 +95,23 @@ def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation])
 
 
 def is_marked(relation: Relation) -> bool:
-    """Whether the view in `answer` also lists stored runs whose answers are missing; reports with rows of their own do."""
+    """Return whether the view in `answer` also lists stored runs without answers; reports with their own rows do."""
     return relation.layer == REPORT and relation.at_hand not in ("", "derived")
 
 
 def _lacking() -> str:
-    """Query of the stored runs on parts whose answers are missing: their keys alone, so that their numbers are null."""
+    """Write the query for stored runs on parts without answers: only their keys, so that their numbers are null."""
     return f"SELECT *, FALSE AS {MARK} FROM ({_RUNS_ON_PARTS}) ANTI JOIN {STORED} USING (model, hardware, scenario_id)"
 
 
 def stand_in(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table with its keys alone, so that views over it bind where there is nothing at hand."""
+    """Create the table with only its keys, so that views over it bind without answers at hand."""
     keys = ", ".join(f"{key} {'BIGINT' if key in ('batch', 'sequence', 'scenario_id') else 'VARCHAR'}" for key in KEYS)
     connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} ({keys})")
 
 
 def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
-    """Relations at hand with the query that takes them from a table of the rows, each after those it reads."""
+    """Yield the relations at hand, each after those it reads, with the query that takes them from a table of the rows."""
     for relation in known.relations.values():
         kind, _, other = relation.at_hand.partition(" ")
         if kind in ("stored", "as"):
@@ -122,38 +122,45 @@ def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
 
 
 def taken(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
-    """Relations whose rows a table of answers holds, with the query that takes them from it."""
+    """Yield the relations whose rows a table of answers contains, with the query that takes them from it."""
     return ((n, body) for n, body in _views(known, source) if known.relations[n].at_hand != "derived")
 
 
 def _qualified(relation: Relation, known: Catalog) -> str:
-    """The text of a report with the relations at hand that it reads named by their schema."""
+    """Qualify the relations at hand in a report's text with their schema.
+
+    >>> body = "SELECT * FROM model_cost JOIN run USING (model)"
+    >>> cost = Relation("model_cost", False, "5_rollup", (), "", ("model",), "stored", ("model",))
+    >>> report = Relation("report", False, "6_report", ("model_cost", "run"), body, ("model",), "derived", ("model",))
+    >>> _qualified(report, Catalog({"model_cost": cost, "report": report}))
+    'SELECT * FROM answer.model_cost JOIN run USING (model)'
+    """
     names = "|".join(name for name in relation.reads if name in known.relations and known.relations[name].at_hand)
     return re.sub(rf"\b(FROM|JOIN)(\s+)({names})\b(?!\s*\.)", rf"\1\2{SCHEMA}.\3", relation.body, flags=re.IGNORECASE)
 
 
 def insert(connection: duckdb.DuckDBPyConnection, into: str) -> None:
-    """Add the rows of every run on every part that the views of the connection know."""
+    """Insert the rows of every run on every part that the connection's views see."""
     connection.execute(f"INSERT INTO {into} BY NAME {evaluation(catalog(connection))}")
 
 
 def forget(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
-    """Delete the answers for which the condition holds; a file of less than all layers has none."""
+    """Delete the answers that satisfy the condition; a file without all layers has no answers."""
     if relations(connection):
         connection.execute(f"DELETE FROM {table(connection)} WHERE {condition}")
 
 
-# What they rest on
+# Dependencies
 
 
 def facts_read(known: Catalog) -> set[str]:
-    """Facts that the answers read by themselves, not through a maintained table."""
+    """Return the facts that answers read directly, not through a maintained table."""
     tables = [relation.name for relation in known.of(HARDWARE, WORKLOAD) if relation.is_table]
     return known.upstream((r.name for r in _stored(known)), ends=tables) - known.relations.keys()
 
 
 def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
-    """A number for what the answers rest on of each part, or of all under an empty name, by table."""
+    """Hash the inputs of the answers by table and part; inputs common to all parts are under an empty name."""
     from charz.schema import database
 
     known = catalog(connection)
@@ -171,7 +178,7 @@ def fingerprints(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, t
 
 
 def forget_changed(connection: duckdb.DuckDBPyConnection, before: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
-    """Delete the answers that rest on what is not as it was when the numbers were taken."""
+    """Delete the answers whose inputs differ from those hashed `before`."""
     changed: set[str] = set()
     for name, now in fingerprints(connection).items():
         changed |= {part for part, _ in now.items() ^ before.get(name, {}).items()}
@@ -179,33 +186,33 @@ def forget_changed(connection: duckdb.DuckDBPyConnection, before: Mapping[str, M
         forget(connection, "TRUE" if "" in changed else f"hardware IN {listed(sorted(changed))}")
 
 
-# What is missing
+# Missing answers
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Runs on parts whose answers are not at hand."""
+    """Runs on parts that have no answers at hand."""
 
     scopes: Sequence[Scope]
     count: int
     kernels: int
-    """Kernels of these runs."""
+    """Number of kernels in these runs."""
 
     @property
     def work(self) -> float:
-        """About how long it takes to fill them, in the CPU time of ten million empty passes of a Python loop (U)."""
+        """Estimated time to fill them, in the CPU time of ten million empty passes of a Python loop (U)."""
         return self.kernels / KERNELS_A_U + SCOPE_U * len(self.scopes)
 
 
 KERNELS_A_U = 40_000
-"""Kernels on parts that are evaluated and kept in one U, measured on CNNs and transformers (docs/benchmark-engine.md)."""
+"""Kernels on parts evaluated and stored per U, measured on CNNs and transformers (docs/benchmark-engine.md)."""
 
 SCOPE_U = 2.0
-"""What one scope takes besides: planning."""
+"""Further time per scope for planning. [U]"""
 
 
 def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None = None) -> Missing:
-    """Every stored run, of some models, on every part that has no answer at hand. Models without any share a scope."""
+    """Find every stored run, of some models, on every part without an answer at hand. Models without any answers share a scope."""
     wanted = "TRUE" if models is None else f"r.model IN {listed(models)}"
     query = f"""
         SELECT r.model, t.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
@@ -239,24 +246,24 @@ def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None 
 
 
 def portion_count(connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
-    """Portions in which what is missing is filled."""
+    """Count the portions in which the missing answers are filled."""
     return sum(evaluate.portion_count(connection, scope, relations(connection)) for scope in lacking.scopes)
 
 
 def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None) -> int:
-    """Evaluate the answers that are missing, in the caller's transaction; gives their number."""
+    """Evaluate the missing answers in the caller's transaction, and return their number."""
     for scope in lacking.scopes:
         for _ in evaluated(connection, scope, relations(connection), done):
             insert(connection, table(connection))
     return lacking.count
 
 
-# Asked
+# Answering a question
 
 
 def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> Scope | None:
-    """Begin the table that a question is answered from, with the rows at hand of a connection whose runs and targets are scoped
-    already, none where `is_live`; gives what of the scope is left to evaluate, None where nothing is."""
+    """Create the table that a question is answered from with the rows at hand, or none if `is_live`; the connection's runs and targets are
+    already scoped. Return the rest of the scope to evaluate, or None."""
     pairs = f"SELECT r.*, t.hardware FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
     limits = [f"scenario_id IN {listed(scope.stored)}"] if scope.scenarios is not None else []
     if scope.models is not None:
@@ -284,11 +291,11 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> 
 
 
 TAKEN = "taken_answer"
-"""Temporary table of the rows that a question is answered from."""
+"""Temporary table with the rows that answer a question."""
 
 
 def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog, held: Collection[str]) -> None:
-    """Answer from rows that the views of a connection, scoped already and few, give now; `held` are temporary tables."""
+    """Answer from rows that a connection's views give now; they are already scoped, and few. `held` are temporary tables."""
     with shared(connection, known, names(known), is_narrow=True, held=held):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {evaluation(known)}")
 
@@ -296,8 +303,7 @@ def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog, held: C
 def evaluate_portions(
     connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog, done: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Add the rows of a scope too large to be held at once to those that were taken; the portions are evaluated beside the
-    connection."""
+    """Evaluate a scope too large for memory in portions on a cursor, and add their rows to those already taken."""
     arriving = f"SELECT * FROM arriving_answer ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     with connection.cursor() as beside:
         for _ in evaluated(beside, scope, names(known), done):
@@ -307,7 +313,7 @@ def evaluate_portions(
 
 
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
-    """True when every stored run on every part has its answers at hand; no row is there that is not right."""
+    """Return whether every stored run on every part has its answers at hand; wrong rows never exist."""
     query = (
         f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
     )
@@ -315,8 +321,8 @@ def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def covers(known: Catalog, name: str, is_stored: bool) -> bool:
-    """Whether a relation answers from rows at hand alone; where the runs are not the file's (`is_stored`), only if it reads
-    nothing else of them than their conditions."""
+    """Return whether a relation answers from rows at hand alone; for runs outside the file (not `is_stored`), only if it reads nothing of
+    them but their conditions."""
     relation = known.relations[name]
     if relation.at_hand != "derived":
         return bool(relation.at_hand)
@@ -326,8 +332,7 @@ def covers(known: Catalog, name: str, is_stored: bool) -> bool:
 
 
 def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"temp.{TAKEN}") -> set[str]:
-    """Put the rows of a table in front of the live views that give them; reports over these follow by themselves. Gives the names
-    of these views."""
+    """Replace the live views by views over a table of their rows, and return the names of these views; reports over them follow."""
     shown = dict(taken(known, source))
     for name, body in shown.items():
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(name)} AS {body}")
@@ -335,8 +340,8 @@ def show(connection: duckdb.DuckDBPyConnection, known: Catalog, source: str = f"
 
 
 def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -> dict[str, int]:
-    """Rows at hand of a scope that the live views give otherwise, by relation: other texts and integers, and numbers that are
-    apart by more than rounding; and those of runs and parts that are no more. Reads, writes nothing."""
+    """Count, by relation, rows at hand of a scope that differ from the live views: other texts or integers, or numbers apart by more than
+    rounding; and rows of runs and parts that no longer exist. Writes nothing to the file."""
     known = catalog(connection)
     pairs = f"SELECT r.model, t.hardware, r.scenario_id FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
     lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({pairs}) USING (model, hardware, scenario_id)"
@@ -357,8 +362,8 @@ def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -
 
 
 def _differs(column: str, is_number: bool) -> str:
-    """Condition that a kept and a live value are not the same. A part of a time or energy is held against the whole, since what
-    is left of a difference is as exact as what it is a difference of."""
+    """Write the condition that a kept and a live value differ. A part of a time or energy is compared relative to the whole, because a
+    difference is only as exact as its operands."""
     kept, live = f"s.{ddl.quote(column)}", f"l.{ddl.quote(column)}"
     apart = f"{kept} IS DISTINCT FROM {live}"
     whole = next((name for end, name in _WHOLE.items() if column.endswith(end)), "0e0")
@@ -368,9 +373,9 @@ def _differs(column: str, is_number: bool) -> str:
 
 
 _WHOLE = {"_s": "l.latency_s", "_j": "l.energy_j", "_fraction": "1e0"}
-"""The whole by the end of a column's name."""
+"""Column of the whole, by the suffix of a column's name."""
 
 EVALUATED = "evaluated_answer"
 
 ROUNDING = 1e-12
-"""Two numbers are the same within this share: the order of a sum follows threads and plan."""
+"""Largest relative difference of equal numbers: the order of a sum depends on threads and plan."""

@@ -1,4 +1,4 @@
-"""A file of `sql/` as it stands: one relation, its documentation, its statement. Needs no database.
+"""Parser of a file of `sql/`: one relation, its documentation, its statement. Needs no database.
 
     -- What it answers, in one or more lines.
     -- Grain: model, hardware
@@ -7,12 +7,12 @@
     SELECT
         *,
         passed_on,
-        -- What the column holds. [unit]
+        -- Meaning of the column. [unit]
         expression AS made_here
     FROM ...
 
-`CREATE VIEW` makes a model, evaluated when asked; `CREATE TABLE` a maintained table, whose rows are kept
-(`maintain`). A column without a comment has the text of the column it is passed on from (`texts`).
+`CREATE VIEW` makes a model, evaluated when queried; `CREATE TABLE` a maintained table, whose rows are kept (`maintain`). A column
+without a comment has the text of the column that it passes on (`texts`).
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ class Item:
     """One item of the outermost `SELECT`."""
 
     name: str | None
-    """Column it makes; null for a `*`."""
+    """Column that it makes; null for a `*`."""
     qualifier: str | None
     """Name before the dot of a plain column or a star."""
     source: str | None
-    """Column passed on, where the item is no more than that under the same name or another."""
+    """Column passed on, if the item is only that column under the same or another name."""
     description: str
-    """Comment above it; empty for a column whose text is inherited."""
+    """Comment above it; empty if the text is inherited."""
     unit: str | None
     line: int
-    """Line of the file on which it begins."""
+    """First line of the item in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One mechanism that takes time, and the columns that hold it; empty where there is none."""
+    """One mechanism that takes time, and its columns; an empty name means no such column."""
 
     name: str
     kind: str
@@ -67,24 +67,24 @@ class Term:
 
     @property
     def efficiency_id(self) -> str:
-        """Column of `chain_efficiency` that names the row behind the fraction."""
+        """Column of `chain_efficiency` with the id of the fraction's row."""
         return self.fraction.replace("_fraction", "_efficiency_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A column that holds what the terms of some kinds come to, seconds or joules: `lint` holds it against them."""
+    """A column that is the sum of the terms of some kinds, in seconds or joules: `lint` compares it with them."""
 
     column: str
     field: str
     """`seconds` or `joules`."""
     kinds: str
-    """Kinds of terms, with a space between."""
+    """Kinds of terms, separated by a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file, parsed."""
+    """One parsed file."""
 
     name: str
     kind: str
@@ -96,17 +96,17 @@ class Document:
     items: tuple[Item, ...]
     body: str
     body_line: int
-    """Line of the file on which the body starts."""
+    """First line of the body in the file."""
     at_hand: str = ""
-    """`stored` or `as NAME` where its rows are kept at hand (`-- At hand: stored`, see `answers`)."""
+    """`stored` or `as NAME` if its rows are kept at hand (`-- At hand: stored`, see `answers`)."""
     terms: tuple[Term, ...] = ()
-    """What it adds to the rows of `kernel_term` (`-- Term: ...`)."""
+    """Terms that it adds to `kernel_term` (`-- Term: ...`)."""
     sums: tuple[Sum, ...] = ()
-    """What it sums (`-- Sum: ...`)."""
+    """Sums that it computes (`-- Sum: ...`)."""
 
     @property
     def is_table(self) -> bool:
-        """True where rows are kept."""
+        """True if its rows are kept."""
         return self.kind == "table"
 
     @property
@@ -116,7 +116,19 @@ class Document:
 
 
 def parse(path: Path, text: str) -> Document:
-    """One relation from the text of its file. Raises `CharzError` naming file and line."""
+    """Parse the text of a file. Raises `CharzError` naming file and line.
+
+    >>> text = '''-- Peaks of parts.
+    ... -- Grain: hardware
+    ... CREATE VIEW v AS
+    ... SELECT
+    ...     -- Peak rate. [ops/s]
+    ...     units * rate AS peak_ops_per_s
+    ... FROM t'''
+    >>> document = parse(Path("1_hardware/v.sql"), text)
+    >>> document.name, document.grain, document.items[0].description, document.items[0].unit
+    ('v', ('hardware',), 'Peak rate.', 'ops/s')
+    """
     head = _HEAD.search(text)
     if head is None:
         raise CharzError(
@@ -146,7 +158,7 @@ def parse(path: Path, text: str) -> Document:
 
 
 def _parse_header(text: str) -> tuple[str, dict[str, str]]:
-    """Description, and the lines that begin with a word for the program."""
+    """Split a header into its description and its lines that begin with a tag."""
     words: list[str] = []
     tags: dict[str, str] = {}
     for line in (line.strip()[2:].strip() for line in text.splitlines() if line.strip().startswith("--")):
@@ -166,13 +178,13 @@ def _tagged(path: Path, line: str, tag: type[_Tag]) -> _Tag:
     if len(words) != len(names):
         what = tag.__name__.lower()
         raise CharzError(
-            f"a {what} does not say all it should", str(path), f"found {line!r}", f"write {', '.join(names)}"
+            f"a {what} lacks a field or has too many", str(path), f"found {line!r}", f"write {', '.join(names)}"
         )
     return tag(*words)
 
 
 def _items(path: Path, body: str, body_line: int) -> Iterator[Item]:
-    """Items of the first `SELECT` that stands at the beginning of a line."""
+    """Yield the items of the first `SELECT` at the beginning of a line."""
     start = _SELECT.search(body)
     if start is None:
         raise CharzError("no SELECT at the beginning of a line", str(path))
@@ -190,7 +202,7 @@ def _items(path: Path, body: str, body_line: int) -> Iterator[Item]:
 
 
 def _split(body: str, position: int) -> Iterator[tuple[str, str, int]]:
-    """Comment, text and place of each item from a position on, to the end of the list."""
+    """Yield comment, text and position of each item from a position to the end of the list."""
     comment: list[str] = []
     item: list[str] = []
     begin, depth = position, 0
@@ -225,12 +237,12 @@ def _split(body: str, position: int) -> Iterator[tuple[str, str, int]]:
 
 
 def _is_distinct_from(item: list[str]) -> bool:
-    """True after `a IS DISTINCT`, whose FROM ends no list."""
+    """Return whether the item ends with `a IS DISTINCT`, whose FROM does not end the list."""
     return "".join(item).rstrip().upper().endswith(" DISTINCT")
 
 
 def _end_of_quoted(body: str, position: int) -> int:
-    """Place after a quoted text; a doubled quote stays within."""
+    """Return the position after a quoted text; a doubled quote does not end it."""
     mark = body[position]
     end = position + 1
     while end < len(body):

@@ -1,9 +1,8 @@
-"""Evaluates relations for a scope: some models, scenarios and parts, and parts whose numbers are not the file's.
+"""Evaluation of relations for a scope: some models, scenarios and parts, and parts with changed numbers.
 
-A temporary table is found before a table or view of its name, also within views. So a scope is a set of temporary tables: facts
-as the scope has them, maintained tables copied where the file has their rows and evaluated where it has not, and views that
-several others read, each once. `hold` makes them, `release` drops them, `evaluated` goes through a large scope in portions of
-bounded memory. Nothing is written to the file.
+DuckDB finds a temporary table before a table or view of its name, also within views. So a scope is a set of temporary tables: facts of
+the scope, maintained tables copied from the file or evaluated, and views that several others read, each evaluated once. `hold` makes
+them, `release` drops them, `evaluated` goes through a large scope in portions of bounded memory. Nothing is written to the file.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 COSTED = "shape_cost"
-"""View that most of the time of an answer goes into, and that all reports of time and energy read."""
+"""View that takes most of the time of an answer, and that all reports of time and energy read."""
 
 ENERGY = "energy_profile"
-"""Fact whose rows stand in front of what rules give (`part_energy`): a changed energy that a part leaves open is a new row."""
+"""Fact whose rows override those of rules (`part_energy`): a changed energy that a part does not state is a new row."""
 
 SUPPORT = "part_support"
 """Maintained table that joins models to parts."""
@@ -43,25 +42,25 @@ BACKENDS = "part_backend"
 """Maintained table that joins products of models to the tiles of parts."""
 
 RUN_KERNELS_AT_ONCE = 100_000
-"""Kernels of runs whose intermediate results are held at once: about 2 kB each, of networks of a thousand kernels too."""
+"""Kernels of runs whose intermediate results are in memory at once: about 2 kB each, for networks of a thousand kernels too."""
 
 KERNELS_AT_ONCE = 250_000
-"""Kernels on parts that are costed together: about 2 kB each is held."""
+"""Kernels on parts that are costed together: about 2 kB each in memory."""
 
 SUMMED_AT_ONCE = 300_000
-"""Kernels on parts of which sums alone are asked for: the engine holds their shapes, narrower and fewer."""
+"""Kernels on parts that are costed together for sums alone: the engine keeps their shapes, which are narrower and fewer."""
 
 NARROW = 100_000
-"""Kernels on parts up to which the costs are evaluated step by step: planning takes as long as evaluation, and what is read twice
-fits in memory (tiles of 100,000 kernels on parts are half a million rows)."""
+"""Largest number of kernels on parts whose costs are evaluated step by step: planning takes as long as evaluation, and data read twice fit
+in memory (tiles of 100,000 kernels on parts are half a million rows)."""
 
 MEMORY_GB = 0.7
-"""Memory for the evaluation of several portions, so that the process with it stays below 1 GB: dropped temporary tables stay until the
+"""Memory limit for the evaluation of several portions, which keeps the process below 1 GB: dropped temporary tables stay until the
 transaction ends, but may go to disk. [GB]"""
 
 REORDERING = "join_order"
-"""Optimizer that does not pay for what several relations read of a portion: the engine takes joins by eight keys for 1e6 times as
-large as they are. In the order of the text a transformer's costs take 0.7 of the time, a CNN's 0.97."""
+"""Optimizer that costs more than it gains on data that several relations read: the engine overestimates joins by eight keys 1e6 times.
+With joins in the order of the text, a transformer's costs take 0.7 of the time, a CNN's 0.97."""
 
 Triple = tuple[str, str, str]
 """Part, backend and precision of a target."""
@@ -69,24 +68,24 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Varied:
-    """A number in which copies of a part differ from it."""
+    """A number in which copies of a part differ from the part."""
 
     table: str
     key: tuple[tuple[str, str], ...]
-    """Columns that name its row, each with its value; the part is among them."""
+    """Columns and values that identify its row; the part is among them."""
     column: str
     values: Sequence[float] | Sequence[str] | Sequence[float | str]
-    """That of each copy."""
+    """Value of each copy."""
 
     @property
     def hardware(self) -> str:
-        """Part that the number belongs to."""
+        """Part of the number."""
         return dict(self.key)["hardware"]
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Copies of a part with other numbers. One under the part's own name takes its place."""
+    """Copies of a part with other numbers. A copy under the part's own name replaces it."""
 
     base: str
     names: Sequence[str]
@@ -94,7 +93,7 @@ class Copies:
 
 
 def changed(numbers: Sequence[Varied]) -> list[Copies]:
-    """Parts with some of their numbers changed, each in its own place; of a number given twice the last counts."""
+    """Replace parts by copies with some numbers changed; if a number is given twice, the last counts."""
     last = {(number.table, number.key, number.column): number for number in numbers}
     parts = dict.fromkeys(number.hardware for number in last.values())
     return [Copies(part, [part], [n for n in last.values() if n.hardware == part]) for part in parts]
@@ -102,18 +101,18 @@ def changed(numbers: Sequence[Varied]) -> list[Copies]:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Parts with other numbers under their own names, evaluated once for several scopes."""
+    """Parts with changed numbers under their own names, evaluated once for several scopes."""
 
     database: str
-    """Database in memory that holds what is not as in the file."""
+    """Database in memory with the changed tables."""
     parts: Sequence[str]
     tables: Mapping[str, str]
-    """Its tables: facts and maintained tables, each with the condition on rows of the file that are used with its own."""
+    """Its facts and maintained tables, each with the condition on the file's rows that are used with its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What relations are evaluated for; None leaves what the file has."""
+    """The models, parts, scenarios and changes that relations are evaluated for; None means as in the file."""
 
     models: Sequence[str] | None = None
     hardware: Sequence[str] | None = None
@@ -121,28 +120,28 @@ class Scope:
     scenarios: Sequence[Mapping[str, Any]] | None = None
     """Rows of `scenario`."""
     stored: Collection[int] = ()
-    """Numbers of those scenarios whose runs are copied from the file; the others are evaluated."""
+    """Ids of the scenarios whose runs are copied from the file; other runs are evaluated."""
     runs: str = "TRUE"
     """Condition on the rows of `run`."""
     copies: Sequence[Copies] = ()
     hidden: Collection[str] = ()
-    """Facts that the caller has put temporary tables in front of: what rests on them is evaluated anew."""
+    """Facts that the caller's temporary tables replace: what depends on them is evaluated again."""
     ground: Ground | None = None
-    """Parts that are not as the file has them, evaluated already (`lay`)."""
+    """Parts with changed numbers, already evaluated (`lay`)."""
 
     @property
     def changed(self) -> Sequence[str]:
-        """Parts in whose place others stand."""
+        """Parts that copies replace."""
         return self.ground.parts if self.ground else [name for copies in self.copies for name in copies.names]
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """A part of a scope, as `evaluated` hands it on."""
+    """A portion of a scope, as `evaluated` yields it."""
 
     scope: Scope
     is_first: bool
-    """True for the first with these models and scenarios: relations without parts are read in it alone."""
+    """True for the first portion with these models and scenarios: only in it are relations without parts read."""
 
 
 def hold(
@@ -154,8 +153,8 @@ def hold(
 ) -> list[str]:
     """Make every view of a connection answer for the scope and nothing else.
 
-    Gives the temporary tables made, for `release`. With `wanted` only what these rest on is scoped. `known` is what the file
-    says of its relations, where that is at hand; `held` are temporary tables and views of the same scope, which stay.
+    Returns the names of the temporary tables, for `release`. With `wanted`, only relations that these depend on are scoped. `known` is
+    the file's catalog, if already read; `held` are temporary tables and views of the same scope, which stay.
     """
     holder = _Holder(connection, scope, wanted, known or catalog(connection), held)
     holder.hold()
@@ -163,7 +162,7 @@ def hold(
 
 
 def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: Catalog) -> Ground:
-    """Evaluate parts in whose place others stand, for scopes of cursors of the connection; `lift` lets go of them."""
+    """Evaluate copies that replace parts, for scopes of cursors of the connection; `lift` removes them."""
     maintained = known.tables(HARDWARE)
     with connection.cursor() as cursor:
         tables = _Holder(cursor, Scope(copies=copies), [table.name for table in maintained], known, ()).change()
@@ -177,8 +176,8 @@ def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: 
 
 
 def _others(table: Relation, parts: Sequence[str], own: str) -> str:
-    """Condition on rows of a maintained table of the hardware that those of some parts, `own`, do not replace; empty where they
-    replace all."""
+    """Write the condition on a maintained hardware table's rows that those of some parts, `own`, do not replace; empty if they replace
+    all."""
     if "hardware" in table.columns:
         return f"hardware NOT IN {listed(parts)}"
     return f"{CHAIN} NOT IN (SELECT {CHAIN} FROM {own})" if CHAIN in table.columns else ""
@@ -186,8 +185,8 @@ def _others(table: Relation, parts: Sequence[str], own: str) -> str:
 
 @contextlib.contextmanager
 def planned_briefly(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Leave out most of what the engine does to a plan: of a question of few rows it takes longer than it saves. The setting is
-    the whole instance's, so it is put back."""
+    """Disable most of the engine's optimizers: for a question of few rows they take longer than they save. The setting applies to the
+    whole instance, so it is restored."""
     query = f"""
         SELECT current_setting('disabled_optimizers'), STRING_AGG(name, ',')
         FROM duckdb_optimizers() WHERE name NOT IN {listed(_PLANNED)}
@@ -205,11 +204,11 @@ _PLANNED = (
     "filter_pushdown", "filter_pullup", "unused_columns", "join_order", "build_side_probe_side", "cte_inlining", "deliminator",
     "in_clause", "limit_pushdown", "top_n",
 )  # fmt: skip
-"""What the engine does to a plan of few rows."""
+"""Optimizers that stay enabled for a plan of few rows."""
 
 
 def lift(connection: duckdb.DuckDBPyConnection, ground: Ground) -> None:
-    """Let go of parts that were evaluated for scopes; none of these may be in use."""
+    """Detach parts evaluated for scopes; none of these scopes may be in use."""
     connection.execute(f"DETACH {ground.database}")
 
 
@@ -217,7 +216,7 @@ _GROUNDS = itertools.count(1)
 
 
 def release(connection: duckdb.DuckDBPyConnection, made: Sequence[str]) -> None:
-    """Drop temporary tables and views; in a transaction that failed they are gone already."""
+    """Drop temporary tables and views; a failed transaction has dropped them already."""
     with contextlib.suppress(duckdb.TransactionException):
         query = "SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal"
         views = {name for (name,) in connection.execute(query).fetchall()} if made else set()
@@ -232,8 +231,8 @@ def evaluated(
     wanted: Collection[str],
     done: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Portion]:
-    """Portions of a scope one after another, so small that each fits in memory; while a portion is the caller's, the wanted
-    relations answer for it. `done` is told each portion."""
+    """Yield the portions of a scope one after another, each small enough for memory; until the next one, the wanted relations answer for
+    the portion. `done` receives a description of each."""
     known = catalog(connection)
     blocks = _blocks(connection, scope, wanted)
     spared = {"memory_limit": f"{MEMORY_GB}GB"} if sum(len(parts) for _, parts in blocks) > 1 else {}
@@ -255,38 +254,42 @@ def evaluated(
 
 
 def portions(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]) -> Iterator[Scope]:
-    """The parts of a scope that `evaluated` goes through, for who evaluates them elsewhere."""
+    """Yield the portions that `evaluated` goes through, for evaluation elsewhere."""
     for block, parts_at_once in _blocks(connection, scope, wanted):
         for parts in parts_at_once:
             yield dataclasses.replace(block, hardware=parts) if len(parts_at_once) > 1 else block
 
 
 def portion_count(connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]) -> int:
-    """Portions that `evaluated` goes through."""
+    """Count the portions that `evaluated` goes through."""
     return sum(len(parts) for _, parts in _blocks(connection, scope, wanted))
 
 
 def kernel_count(connection: duckdb.DuckDBPyConnection, scope: Scope) -> int:
-    """Kernels of all runs of a scope on all its parts, without those that a backend inserts."""
+    """Count the kernels of all runs of a scope on all its parts, without those that a backend inserts."""
     weights = _weights(connection, scope, is_of_parts=True)
     return sum(sum(kernels.values()) for found in weights.values() for _, _, kernels, _ in found)
 
 
 def about(scope: Scope) -> str:
-    """The models of a scope, and on how many parts."""
+    """Describe a scope by its models and number of parts."""
     models = scope.models or ()
     names = " to ".join(dict.fromkeys((*models[:1], *models[-1:])))
     return f"{names} on {len(scope.hardware)} parts" if scope.hardware else names
 
 
 def stored(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """A table of the file, whatever temporary table has its name."""
+    """Return the qualified name of a table of the file, even if a temporary table has its name."""
     ((current,),) = connection.execute("SELECT current_database()").fetchall()
     return f"{ddl.quote(current)}.main.{ddl.quote(name)}"
 
 
 def listed(values: Collection[object]) -> str:
-    """Texts or numbers as the right side of `IN`."""
+    """Write texts or numbers as the right side of `IN`.
+
+    >>> listed(["a100", 8])
+    "('a100', 8)"
+    """
     literals = (ddl.literal(value) if isinstance(value, str) else str(value) for value in values)
     return f"({', '.join(literals) or 'NULL'})"
 
@@ -294,7 +297,7 @@ def listed(values: Collection[object]) -> str:
 def scenario_rows(
     connection: duckdb.DuckDBPyConnection, scenarios: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """Rows of `scenario` by column name, of some numbers or all."""
+    """Return rows of `scenario` by column name, all or those with some ids."""
     condition = "TRUE" if scenarios is None else f"scenario_id IN {listed(scenarios)}"
     found = connection.execute(f"SELECT * FROM scenario WHERE {condition} ORDER BY scenario_id")
     names = [column[0] for column in found.description or ()]
@@ -302,11 +305,11 @@ def scenario_rows(
 
 
 _ALL_RUNS = "held_run"
-"""Name of the runs of a scope while the new ones are evaluated."""
+"""Table of all runs of a scope while new ones are evaluated."""
 
 
 class _Holder:
-    """The temporary tables of one scope."""
+    """A maker of the temporary tables of one scope."""
 
     def __init__(
         self,
@@ -324,7 +327,7 @@ class _Holder:
         self.made: list[str] = []
 
     def change(self) -> list[str]:
-        """Evaluate the changed parts alone; gives the facts and maintained tables that are not as in the file."""
+        """Evaluate only the changed parts, and return the names of the facts and maintained tables that differ from the file."""
         facts = self._copy_facts()
         made = self._evaluate_parts(self._parts_anew() or ())
         return [*facts, *(name for name in made if self.known.relations[name].is_table)]
@@ -338,7 +341,7 @@ class _Holder:
         self._limit_facts()
 
     def _copied_tables(self) -> list[str]:
-        """Maintained tables whose rows the file has, so that what they rest on does not matter."""
+        """Return the maintained tables whose rows the file has, so that their inputs are not needed."""
         is_anew = {
             HARDWARE: bool(self.scope.copies or self.scope.hidden),
             WORKLOAD: self.scope.scenarios is not None
@@ -349,7 +352,7 @@ class _Holder:
         ]
 
     def _table(self, name: str, query: str) -> None:
-        """Make a temporary table, or put another in its place."""
+        """Create or replace a temporary table."""
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {ddl.quote(name)} AS {query}")
         if name not in self.made:
             self.made.append(name)
@@ -359,7 +362,7 @@ class _Holder:
         self.made.append(name)
 
     def _file(self, name: str) -> str:
-        """A table as the scope's parts leave it: the file's, with the rows of those that were evaluated already."""
+        """Return a table as the scope sees it: the file's, with the rows of parts already evaluated."""
         file, ground = f"{ddl.quote(self.database)}.main.{ddl.quote(name)}", self.scope.ground
         if ground is None or name not in ground.tables:
             return file
@@ -371,7 +374,7 @@ class _Holder:
     # Parts
 
     def _hold_parts(self) -> None:
-        """Maintained tables of the hardware: rows of parts as the file has them, and evaluated of parts that are not."""
+        """Make the maintained hardware tables: unchanged parts from the file, changed ones evaluated."""
         anew = self._parts_anew()
         tables = [table for table in self.known.tables(HARDWARE) if table.name in self.read]
         made: list[str] = []
@@ -390,7 +393,7 @@ class _Holder:
         release(self.connection, [_TARGETS])
 
     def _copy_parts(self, table: Relation) -> None:
-        """Rows of a maintained table as the file has them: of some parts copied, of all seen through a view."""
+        """Make a maintained table from the file's rows: a copy for some parts, a view for all."""
         limits, chosen = self._limits(table), self._chosen(table)
         is_laid = self.scope.ground is not None and table.name in self.scope.ground.tables
         if limits or chosen or is_laid:
@@ -400,7 +403,7 @@ class _Holder:
             put(table.name, query)
 
     def _evaluate_parts(self, anew: Sequence[str]) -> list[str]:
-        """Relations of the hardware that rest on what is not the file's, of some parts."""
+        """Evaluate the hardware relations that depend on changed facts, for some parts."""
         changed = self._rests_on_changed()
         return self._evaluate(
             [r for r in self.known.of(HARDWARE) if r.name in self.read and r.name in changed],
@@ -411,7 +414,7 @@ class _Holder:
         self.connection.execute(f"INSERT INTO temp.{ddl.quote(name)} BY NAME {query}")
 
     def _parts_anew(self) -> list[str] | None:
-        """Parts that are evaluated anew; None where all are as the file has them."""
+        """Return the parts to evaluate; None if all are unchanged."""
         if self.scope.copies:
             return [name for copies in self.scope.copies for name in copies.names]
         if self.scope.hidden:
@@ -422,7 +425,7 @@ class _Holder:
         return [part for (part,) in self.connection.execute("SELECT hardware FROM hardware").fetchall()]
 
     def _rests_on_changed(self) -> set[str]:
-        """Relations of the hardware that rest on facts which are not the file's."""
+        """Return the hardware relations that depend on changed facts."""
         changed = set(self.scope.hidden)
         if self.scope.copies:
             changed |= {name for name in self.made if name not in self.known.relations}
@@ -432,7 +435,7 @@ class _Holder:
         return changed
 
     def _limits(self, table: Relation) -> list[str]:
-        """Conditions on the rows of a maintained table of the hardware."""
+        """Return conditions on the rows of a maintained hardware table."""
         asked = {"hardware": self.scope.hardware, "backend": self._backends()}
         return [f"{name} IN {listed(v)}" for name, v in asked.items() if v is not None and name in table.columns]
 
@@ -447,14 +450,14 @@ class _Holder:
             self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_TARGETS} AS SELECT {columns}", values)
 
     def _chosen(self, table: Relation) -> str:
-        """Join that leaves the scope's targets of a table `t`, where it has rows of targets."""
+        """Write the join that keeps the scope's targets of a table `t`, if it has rows of targets."""
         is_limited = self.scope.targets is not None and set(_TARGET) <= set(table.columns)
         return f"SEMI JOIN {_TARGETS} AS c USING ({', '.join(_TARGET)})" if is_limited else ""
 
     # Runs
 
     def _hold_runs(self) -> None:
-        """Maintained tables of the workload: rows of runs that the file has, and of others evaluated."""
+        """Make the maintained workload tables: stored runs from the file, other runs evaluated."""
         tables = [table for table in self.known.tables(WORKLOAD) if table.name in self.read]
         limits = [] if self.scope.models is None else [f"model IN {listed(self.scope.models)}"]
         if self.scope.runs != "TRUE":
@@ -487,10 +490,10 @@ class _Holder:
         def condition(relation: Relation) -> str:
             if relation.name == "run":
                 return " AND ".join(limits)
-            # A relation that was held before has rows of stored runs too: these are copied, not evaluated once more.
+            # A table that existed before also has stored runs: these are copied, not evaluated again.
             if "scenario_id" in relation.columns:
                 return limits[-1]
-            # Rows of models that read no runs are cut down by name.
+            # Rows of models that read no runs are limited by model.
             is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
             return of_models if is_of_models else "TRUE"
 
@@ -499,7 +502,7 @@ class _Holder:
 
     @contextlib.contextmanager
     def _new_runs(self, limit: str) -> Iterator[None]:
-        """Leave the new runs alone in `run`, which was held before with all: kernels are numbered once for runs that are alike."""
+        """Keep only the new runs in `run`, which had all runs before: equal kernels are numbered once for equal runs."""
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ALL_RUNS} AS SELECT * FROM run")
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE run AS SELECT * FROM {_ALL_RUNS} WHERE {limit}")
         yield
@@ -507,7 +510,7 @@ class _Holder:
         self.connection.execute(f"DROP TABLE {_ALL_RUNS}")
 
     def _evaluate(self, found: Sequence[Relation], condition: Callable[[Relation], str]) -> list[str]:
-        """Temporary tables of relations of a layer, each after those it reads."""
+        """Evaluate a layer's relations into temporary tables, each after those it reads."""
         for relation in found:
             limit = condition(relation)
             query = relation.body if limit == "TRUE" else f"SELECT * FROM ({relation.body}) WHERE {limit}"
@@ -521,19 +524,19 @@ class _Holder:
     # Facts
 
     def _limit_facts(self) -> None:
-        """Let the views know these models and parts and no others; after what rests on facts of others is evaluated."""
+        """Restrict the views to these models and parts, after evaluating what depends on facts of others."""
         for name, values in (("model", self.scope.models), ("hardware", self.scope.hardware)):
             if values is not None and name not in self.held:
                 self._table(name, f"SELECT * FROM {ddl.quote(name)} WHERE {name} IN {listed(values)}")
 
     def _take_facts(self) -> None:
-        """Facts of parts that were evaluated already."""
+        """Make the facts of parts already evaluated."""
         for name in self.scope.ground.tables if self.scope.ground else ():
             if name not in self.known.relations and name not in self.held:
                 self._table(name, f"SELECT * FROM {self._file(name)}")
 
     def _copy_facts(self) -> list[str]:
-        """Hide facts of parts behind those of the copies, with their numbers, and of the other parts; gives their names."""
+        """Replace the facts of parts by those of the copies, with their numbers, and of the other parts; return their names."""
         from charz.schema import database
 
         facts = []
@@ -559,8 +562,8 @@ class _Holder:
         return facts
 
     def _differs(self, row_type: type[Row]) -> bool:
-        """Whether copies have rows in a fact that the file has not: other parts in all facts of parts, the same with other numbers
-        in those that hold these."""
+        """Return whether a fact of the copies differs from the file: new parts differ in all facts of parts, changed numbers in the facts
+        that contain them."""
         from . import restate
 
         if not {"hardware", "scope"} & set(row_type.model_fields):
@@ -590,7 +593,7 @@ class _Holder:
             )
 
     def _derived_energies(self, varied: Sequence[Varied]) -> str:
-        """Rows of energies that follow from rules, where the copies state them."""
+        """Write the query for energies that follow from rules, where the copies state them."""
         keys = [f"({', '.join(ddl.literal(v) for _, v in n.key)})" for n in varied if n.table == ENERGY]
         if not keys:
             return ""
@@ -599,10 +602,10 @@ class _Holder:
 
 
 _TARGET = ("hardware", "backend", "precision")
-"""Columns of a target."""
+"""Columns that identify a target."""
 
 _TARGETS = "asked_target"
-"""Temporary table of the targets of a scope."""
+"""Temporary table of a scope's targets."""
 
 
 def _copies(number: int) -> str:
@@ -614,7 +617,13 @@ def _number(i: int) -> str:
 
 
 def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
-    """Columns of a fact with the numbers of the copies in them, and without what a stated number of before was derived beside."""
+    """Yield a fact's columns with the copies' numbers; the derived value of an earlier statement becomes null.
+
+    >>> from charz.schema.catalog import HardwareCluster
+    >>> doubled = Varied("hardware_cluster", (("hardware", "a100"), ("cluster", "sm")), "unit_count", [216.0])
+    >>> print(*_replaced(HardwareCluster, [doubled]))
+    CASE WHEN b."cluster" = 'sm' THEN c.number_0 ELSE b."unit_count" END AS "unit_count"
+    """
     from . import restate
 
     columns: dict[str, list[str]] = {}
@@ -632,7 +641,7 @@ def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
 
 
 def _dropped(row_type: type[Row], varied: Sequence[Varied]) -> str:
-    """Condition that leaves out what was kept of numbers that are stated anew."""
+    """Write the condition that drops derived values kept for numbers that are restated."""
     from . import restate
 
     if row_type.TABLE != restate.RESTATED:
@@ -654,11 +663,11 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequen
         )
 
 
-# What several views read
+# Views that several others read
 
 
 def _keep_parts(connection: duckdb.DuckDBPyConnection, parts: Sequence[str], held: list[str]) -> None:
-    """Let the views know some parts of a block and no others: costs read them from one of these tables, tiles from the other."""
+    """Restrict the views to some parts of a block: costs read parts from one of these tables, tiles from the other."""
     for name in (SUPPORT, BACKENDS):
         every = f"{name} of all parts"
         if every not in held:
@@ -676,10 +685,9 @@ def shared(
     is_narrow: bool,
     held: Collection[str] = (),
 ) -> Iterator[None]:
-    """Evaluate views of runs, costs, sums and reports that several of the wanted ones read once, while the block runs; where the
-    scope is narrow also those that one reads twice, of tiles and of every cost: the engine plans a view each time it is read.
-
-    `held` are views that are temporary tables already."""
+    """Evaluate once, for the duration of the block, the views of runs, costs, sums and reports that several wanted ones read; in a narrow
+    scope also tiles, every cost, and views read twice by one other: the engine plans a view each time it is read. `held` are views that
+    are already temporary tables."""
     layers = (WORKLOAD, *(MODELS if is_narrow else (COST, ROLLUP, REPORT)))
     made = _hold_views(connection, wanted, known, layers, is_narrow, held)
     try:
@@ -696,12 +704,12 @@ def _hold_views(
     is_narrow: bool = False,
     held: Collection[str] = (),
 ) -> list[str]:
-    """Views of some layers that the wanted ones read more than once, each evaluated into a temporary table."""
+    """Evaluate the views of some layers that the wanted ones read more than once into temporary tables."""
     made = []
     with contextlib.nullcontext() if is_narrow else in_order(connection):
         for name, columns in pins(known, wanted, layers, is_narrow, held):
             selected = ", ".join(map(ddl.quote, columns))
-            # Sums over rows in one order have the same last digit each time.
+            # In one order of rows, sums have the same last digit each time.
             order = f" ORDER BY {', '.join(known.relations[name].grain)}" if name == COSTED and is_narrow else ""
             connection.execute(f"CREATE TEMP TABLE {ddl.quote(name)} AS SELECT {selected} FROM {ddl.quote(name)}{order}")
             made.append(name)
@@ -711,15 +719,15 @@ def _hold_views(
 def pins(
     known: Catalog, wanted: Collection[str], layers: Collection[str], is_narrow: bool, held: Collection[str]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Views of some layers that the wanted ones read more than once, each after those it reads, with the columns that they
-    name; of the costs the last alone unless the scope is narrow, since each link before is read by the next."""
+    """Yield the views of some layers that the wanted ones read more than once, each after those it reads, with the columns needed; of the
+    costs only the last unless the scope is narrow, because each link is read by the next."""
     ends = {table.name for layer in (HARDWARE, WORKLOAD) for table in known.tables(layer)}.union(held)
     below = known.upstream(wanted, ends)
     readers: Counter[str] = Counter()
     for name in below.difference(ends):
         if name in known.relations:
             readers.update(_read(known.relations[name]) if is_narrow else known.relations[name].reads)
-    # Views of tiles are put under each other, all columns of each.
+    # Views of tiles are combined by UNION, all columns of each.
     needed = columns_read(
         known, {*wanted, *(tiles.name for tiles in known.of(MAPPING))} if is_narrow else wanted, below
     )
@@ -728,20 +736,20 @@ def pins(
             continue
         is_shared = readers[relation.name] + (relation.name in wanted) > 1
         is_one = is_narrow or relation.layer != COST or relation.name == COSTED
-        # What comes after the costs is planned by their number once they are there.
+        # Views after the costs are planned by the actual number of costs.
         is_step = is_narrow and relation.name == COSTED and relation.name not in wanted
         if (is_shared and is_one) or is_step:
             yield relation.name, needed[relation.name]
 
 
 def _read(relation: Relation) -> Iterator[str]:
-    """What a relation reads, each as often as its text does."""
+    """Yield the names that a relation reads, each as often as its text does."""
     for name in relation.reads:
         yield from [name] * len(re.findall(rf"\b(?:FROM|JOIN)\s+{name}\b", relation.body, re.IGNORECASE))
 
 
 def columns_read(known: Catalog, wanted: Collection[str], below: Collection[str]) -> dict[str, list[str]]:
-    """Columns of each view that those reading it name, or pass on to who asks for them."""
+    """Find the columns of each view that its readers name, or pass on to the wanted ones."""
     named: dict[str, set[str]] = {name: set() for name in below}
     for relation in reversed(list(known.relations.values())):
         if relation.name not in below:
@@ -764,7 +772,7 @@ def columns_read(known: Catalog, wanted: Collection[str], below: Collection[str]
 def _blocks(
     connection: duckdb.DuckDBPyConnection, scope: Scope, wanted: Collection[str]
 ) -> list[tuple[Scope, list[Sequence[str]]]]:
-    """The scope cut into models and scenarios whose runs are held together, each with the parts at a time."""
+    """Split the scope into models and scenarios whose runs are in memory together, each with lists of parts to evaluate at a time."""
     known = catalog(connection)
     of_parts = {relation.name for relation in known.of(*MODELS)}
     is_of_parts = bool(known.upstream(wanted) & of_parts)
@@ -785,11 +793,11 @@ def _blocks(
 
 
 Weight = tuple[int, Mapping[str, Any], Mapping[str, int], int]
-"""Number of a scenario, its row, and the kernels of its run on each part and of the run itself."""
+"""Id of a scenario, its row, and the number of kernels of its run on each part and in the run itself."""
 
 
 def _weights(connection: duckdb.DuckDBPyConnection, scope: Scope, is_of_parts: bool) -> dict[str, list[Weight]]:
-    """Scenarios of each model with the kernels of its run by part, without those that a backend inserts."""
+    """Count the kernels of each model's runs by scenario and part, without those that a backend inserts."""
     models = scope.models
     of_models = "TRUE" if models is None else f"model IN {listed(models)}"
     if models is None:
@@ -813,7 +821,7 @@ CONDITIONS = (
     "batch", "sequence", "context", "phase", "precision", "memory_format", "input_host_fraction", "host_factor",
     "cache_state", "power", "backend",
 )  # fmt: skip
-"""Columns of a scenario; runs that differ in the last alone are compared with one another kernel by kernel."""
+"""Columns of a scenario; runs that differ only in the last are compared kernel by kernel."""
 
 
 def _targets(connection: duckdb.DuckDBPyConnection, scope: Scope) -> Collection[Triple]:
@@ -826,7 +834,7 @@ def _targets(connection: duckdb.DuckDBPyConnection, scope: Scope) -> Collection[
 def _packed_runs(
     weights: Mapping[str, Sequence[Weight]], scope: Scope
 ) -> Iterator[tuple[Sequence[str] | None, Sequence[Mapping[str, Any]] | None]]:
-    """Models together as long as their runs are not too many; a model of too many runs in groups of its scenarios."""
+    """Group models until their runs are too many; split a model with too many runs into groups of its scenarios."""
     counts = {model: {number: count for number, _, _, count in found} for model, found in weights.items()}
     for models in _packed({model: sum(of.values()) for model, of in counts.items()}, RUN_KERNELS_AT_ONCE):
         held = sum((Counter(counts[model]) for model in models), Counter[int]())
@@ -840,7 +848,7 @@ def _packed_runs(
 
 
 def _grouped(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Scenarios that are alike but for the backend."""
+    """Group scenarios that differ only in the backend."""
 
     def alike(row: Mapping[str, Any]) -> str:
         return repr([row.get(name) for name in CONDITIONS[:-1]])
@@ -849,7 +857,7 @@ def _grouped(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]
 
 
 def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
-    """Keys in order, together as long as their sizes are not too much; at least one list."""
+    """Group keys in order until their sizes exceed the limit; returns at least one list."""
     found: list[list[K]] = [[]]
     held = 0
     for name, size in sizes.items():
@@ -862,13 +870,13 @@ def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
 
 
 def in_order(connection: duckdb.DuckDBPyConnection) -> contextlib.AbstractContextManager[None]:
-    """Join in the order of the text while the block runs, of questions of many rows (`REORDERING`)."""
+    """Join in the order of the text within the block, for questions of many rows (`REORDERING`)."""
     return _set(connection, {"disabled_optimizers": REORDERING})
 
 
 @contextlib.contextmanager
 def _set(connection: duckdb.DuckDBPyConnection, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of the engine within the block."""
+    """Apply settings of the engine within the block."""
     query = "SELECT value FROM duckdb_settings() WHERE name = ?"
     before = {name: connection.execute(query, [name]).fetchall()[0][0] for name in settings}
     try:

@@ -1,8 +1,8 @@
-"""What a file holds that acts when it is read or written and that charz did not put there, and what it lacks of charz's.
+"""Foreign objects in a file that act when it is read or written, and charz objects that it lacks.
 
-A database is input too: a view may read any file, a trigger changes rows when others are written, a macro may take the
-name of a function that charz calls. What is charz's own is told by a file that charz has just made: what a file says of
-itself (`view_catalog`, `maintenance_trigger`) proves nothing.
+A database is untrusted input: a view may read any file, a trigger changes rows when others are written, a macro may take the name of a
+function that charz calls. Charz's own objects are recognized by comparison with a newly made file: a file's own statements
+(`view_catalog`, `maintenance_trigger`) prove nothing.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _COLUMNS = """
 """
 
 _OWN_ROWS = ("view_catalog", "view_column", "maintenance_trigger")
-"""Tables in which a file says what it is made of."""
+"""Tables in which a file describes its objects."""
 
 
 def objects(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Every view, trigger and macro of the file, e.g. `trigger NAME on main.TABLE`, with its text."""
+    """Return every view, trigger and macro of the file, e.g. `trigger NAME on main.TABLE`, with its text."""
     ((current,),) = connection.execute("SELECT current_database()").fetchall()
     return {name: comparable(text or "") for name, text in connection.execute(_OBJECTS, [current]).fetchall()}
 
@@ -50,10 +50,10 @@ def objects(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def foreign_objects(
     connection: duckdb.DuckDBPyConnection, known: Mapping[str, str], compare_texts: bool = True
 ) -> list[str]:
-    """Names of the file's views, triggers and macros that are not charz's own, sorted.
+    """Return the sorted names of the file's views, triggers and macros that are not charz's own.
 
-    `known` is what `objects` says of a file that this charz has just made. Without `compare_texts` a name is enough: for a
-    file that another charz made, whose objects of these names are dropped unevaluated when this charz's take their place.
+    `known` are the `objects` of a file that this charz has just made. Without `compare_texts` the name is enough: for a file of another
+    charz, whose objects of these names are dropped unevaluated when this charz's replace them.
     """
     found = objects(connection)
     if compare_texts:
@@ -63,14 +63,17 @@ def foreign_objects(
 
 
 def _unnumbered(name: str) -> str:
-    """A name without what is another where a relation has come or gone: the number by which the triggers of a queue are
-    ordered, and the queue."""
+    """Remove from a trigger's name the parts that change with the number of relations: its number in the queue, and the queue.
+
+    >>> _unnumbered("trigger charz_03_delete_part on rebuild.queue_hardware")
+    'trigger charz_delete_part'
+    """
     return re.sub(rf"^trigger charz_\d+_(\w+) on {REBUILD}\..*", r"trigger charz_\1", name)
 
 
 def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:
-    """Views, macros, columns, and tables on what it is made of that a file lacks or has otherwise, sorted; `own` is one that
-    this charz has just made. Triggers are left to `triggers.missing`."""
+    """Return the sorted views, macros, columns and self-descriptions that a file lacks or that differ; `own` is a file that this charz has
+    just made. `triggers.missing` compares the triggers."""
     names = [name for name in objects(own).keys() - objects(connection).keys() if not name.startswith("trigger ")]
     columns = [f"column {column}" for column in sorted(_columns(own) - _columns(connection))]
     rows = [f"rows of {table}" for table in _OWN_ROWS if _rows(own, table) != _rows(connection, table)]

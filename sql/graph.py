@@ -1,7 +1,7 @@
-"""The graph of what reads what, walked by networkx.
+"""The graph of relations and the relations they read, walked by networkx.
 
-Every function takes `reads`: of each relation, by name, what it reads. networkx takes as long to import as a small question
-takes to answer, so it is imported by the first walk.
+Every function takes `reads`: the names that each relation reads. Importing networkx takes as long as a small question, so the first
+walk imports it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Reads = Mapping[str, Iterable[str]]
-"""What each relation reads, by name."""
+"""Names that each relation reads, by the relation's name."""
 
 
 def order(reads: Reads, circle: str = "views read each other in a circle") -> list[str]:
-    """The relations, each after those it reads, in the same order on every machine. Raises `CharzError` with the cycle, which
-    `circle` says in words, if there is one."""
+    """Sort the relations, each after those it reads, in the same order on every machine. Raises `CharzError` with the message `circle` and
+    the cycle if there is one.
+
+    >>> order({"report": ["cost"], "cost": ["run", "part"], "part": []})
+    ['part', 'cost', 'report']
+    """
     import networkx as nx
 
     known = {name: [read for read in of if read in reads] for name, of in reads.items()}
@@ -33,17 +37,19 @@ def order(reads: Reads, circle: str = "views read each other in a circle") -> li
 
 
 def ancestors(names: Iterable[str], reads: Reads, through: Collection[str] | None = None) -> set[str]:
-    """What some relations read, directly or through others; with `through`, only those of them, reached through them alone."""
+    """Find the relations that some relations read, directly or through others; with `through`, only those among them, reached only through
+    them."""
     return _reached(names, _graph(reads).reverse(copy=False), through)
 
 
 def descendants(names: Iterable[str], reads: Reads, through: Collection[str] | None = None) -> set[str]:
-    """What reads some relations, directly or through others; with `through`, only those of them, reached through them alone."""
+    """Find the relations that read some relations, directly or through others; with `through`, only those among them, reached only through
+    them."""
     return _reached(names, _graph(reads), through)
 
 
 def _graph(reads: Reads) -> nx.DiGraph[str]:
-    """An edge from each relation to each that reads it."""
+    """Build the graph with an edge from each relation to each that reads it."""
     import networkx as nx
 
     graph: nx.DiGraph[str] = nx.DiGraph()
@@ -53,7 +59,7 @@ def _graph(reads: Reads) -> nx.DiGraph[str]:
 
 
 def _reached(names: Iterable[str], graph: nx.DiGraph[str], through: Collection[str] | None) -> set[str]:
-    """Nodes that the edges lead to from some nodes; the nodes themselves only where they lie on the way."""
+    """Find the nodes that edges lead to from some nodes; a start is included only if it is on the way."""
     import networkx as nx
 
     starts = [name for name in names if name in graph]

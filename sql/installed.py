@@ -1,4 +1,4 @@
-"""What a database says of the views and maintained tables it has: `view_catalog`, read without sqlglot."""
+"""The views and maintained tables of a database, read from `view_catalog` without sqlglot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Relation:
     body: str
     grain: tuple[str, ...]
     at_hand: str
-    """How it is kept at hand (`answers`): `stored`, `as NAME`, `derived`, or nothing."""
+    """Kind of its rows at hand (`answers`): `stored`, `as NAME`, `derived`, or empty."""
     columns: tuple[str, ...]
 
 
@@ -32,15 +32,15 @@ class Catalog:
     relations: dict[str, Relation]
 
     def of(self, *layers: str) -> list[Relation]:
-        """The relations of some layers."""
+        """Return the relations of some layers."""
         return [relation for relation in self.relations.values() if relation.layer in layers]
 
     def tables(self, layer: str) -> list[Relation]:
-        """The maintained tables of a layer."""
+        """Return the maintained tables of a layer."""
         return [relation for relation in self.of(layer) if relation.is_table]
 
     def upstream(self, names: Iterable[str], ends: Collection[str] = ()) -> set[str]:
-        """Some relations and all that they read, facts among them; what is read only by one of `ends` is left out."""
+        """Return some relations and all that they read, facts included; relations read only through `ends` are left out."""
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -53,7 +53,7 @@ class Catalog:
 
 
 def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
-    """What the file of a connection says of its relations."""
+    """Read the relations of a connection's file."""
     query = """
         SELECT view, kind, layer, reads, body, grain, at_hand, columns
         FROM view_catalog
@@ -78,18 +78,18 @@ def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[Relation]:
-    """Every view and maintained table, each after those it reads."""
+    """Return every view and maintained table, each after those it reads."""
     return list(catalog(connection).relations.values())
 
 
 def column_names(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """Columns of a view or maintained table, in order."""
+    """Return the columns of a view or maintained table, in order."""
     query = "SELECT column_name FROM view_column WHERE view = ? ORDER BY position"
     return [column for (column,) in connection.execute(query, [name]).fetchall()]
 
 
 def own_views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Names in small letters and texts of the views of a file that are not charz's."""
+    """Return names in lower case and texts of the file's views that are not charz's."""
     query = f"""
         SELECT LOWER(view_name), sql FROM duckdb_views()
         WHERE database_name = current_database() AND schema_name NOT IN ('{ANSWERS}', '{REBUILD}')
@@ -99,7 +99,7 @@ def own_views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
 
 
 def own_macros(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Names in small letters and texts of the macros of a file; charz has none there."""
+    """Return names in lower case and texts of the file's macros; charz has none there."""
     query = """
         SELECT LOWER(function_name), macro_definition FROM duckdb_functions()
         WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL

@@ -1,10 +1,10 @@
-"""What a file of `sql/` must keep to, checked: `python -m charz.sql.lint`.
+"""Lint of the files of `sql/`: `python -m charz.sql.lint`.
 
-The contract: one file a relation or macro named as it, a description, a grain, a text and a unit for each column, outputs of
-plain types. The layers: a relation reads its own layer or an earlier one, one that nobody reads is a report, and a maintained
-table rests on parts or on runs alone. The sums: each holds the terms of its kinds and nothing else, and no mechanism makes a
-column anew. The dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file (`typed_numbers`) are listed:
-most belong into a row with a source.
+The contract: one file per relation or macro with its name, a description, a grain, a text and a unit for each column, outputs of plain
+types. The layers: a relation reads its own layer or an earlier one, one without readers is a report, and a maintained table depends on
+parts or on runs alone. The sums: each contains the terms of its kinds and nothing else, and no mechanism redefines a column. The
+dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file (`typed_numbers`) are listed: most belong into a row with
+a source.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .macros import Macro
 from .views import View
 
 OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
-"""Types a view may give: what tables hold. HUGEINT and DECIMAL arrive elsewhere as something else."""
+"""Allowed types of a view's columns: those of tables. HUGEINT and DECIMAL change type in other programs."""
 
 _BANNED_WORDS = {
-    "QUALIFY": "put the window in a subquery and filter on it",
+    "QUALIFY": "write the window in a subquery and filter on it",
     "RECURSIVE": "compile it at ingest",
-    "MACRO": "put it into sql/macro",
+    "MACRO": "move it to sql/macro",
     "PIVOT": "write CASE columns",
     "UNPIVOT": "write a UNION ALL",
     "ASOF": "use a window",
@@ -55,20 +55,20 @@ _BANNED_PREFIXES = ("LIST_", "ARRAY_", "STRUCT_", "MAP_")
 
 
 MOST_LINES = 150
-"""Lines of a file."""
+"""Largest number of lines of a file."""
 
 PORTABLE = layers.MODELS
 """Layers whose views other engines evaluate."""
 
 _OF_PARTS = frozenset({"hardware", "family", "scope", "compute_capability", "architecture_class"})
-"""Columns of which a table of the hardware side has one."""
+"""Columns of which every hardware table has at least one."""
 
 _PLAIN_NUMBERS = frozenset({0.0, 1.0, 2.0, 8.0})
-"""Numbers that say nothing of a part, a library or an algorithm: 8 are the bits of a byte."""
+"""Numbers that describe no part, library or algorithm; 8 is the bits of a byte."""
 
 
 def check(root: Path | None = None) -> list[str]:
-    """Every problem of every file as `file: message`, in the order of the files."""
+    """List every problem of every file as `file: message`, in the order of the files."""
     loaded = views.load(root)
     problems = [f"{view.document.place}: {message}" for view in loaded for message in _check_text(view)]
     problems += [
@@ -81,7 +81,7 @@ def check(root: Path | None = None) -> list[str]:
 
 
 def typed_numbers(root: Path | None = None) -> list[str]:
-    """Numbers typed in files of the first four layers, as `file: number in expression`."""
+    """List numbers typed in files of the first four layers, as `file: number in expression`."""
     texts = [
         (v.document.place, v.document.body, v.document.path) for v in views.load(root) if v.layer in layers.LAYERS[:4]
     ]
@@ -100,7 +100,7 @@ def _is_plain(number: float) -> bool:
 
 
 def _check_text(view: View) -> Iterator[str]:
-    """Problems that show without a database."""
+    """Yield problems that show without a database."""
     document = view.document
     if document.path.stem != view.name:
         yield f"the file is named {document.path.stem}, the relation {view.name}"
@@ -113,18 +113,18 @@ def _check_text(view: View) -> Iterator[str]:
         yield f"{lines} lines; a file has at most {MOST_LINES}: make a view of a part of it"
     for item in document.items:
         if item.name in KEYS and item.description == KEYS[item.name]:
-            yield f"line {item.line}: the text of {item.name} stands in sql/keys.py already"
+            yield f"line {item.line}: the text of {item.name} is in sql/keys.py already"
     yield from _check_dialect(view)
 
 
 def unit_problem(name: str, unit: str | None) -> str | None:
-    """What is wrong between a column's name and its `[unit]`, if anything."""
+    """Compare a column's name with its `[unit]`, and describe the problem, if any."""
     promised = UNITS.get(units.ending(name))
     if unit == promised:
         return None
     if promised is None:
         return f"column {name} has unit [{unit}] but no such suffix"
-    return f"column {name} must say [{promised}], it says {f'[{unit}]' if unit else 'no unit'}"
+    return f"column {name} needs [{promised}], it has {f'[{unit}]' if unit else 'no unit'}"
 
 
 def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
@@ -140,13 +140,13 @@ def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
         if view.name in tables:
             yield view, f"there is a table {view.name}"
         if view.name not in read and view.layer not in (layers.REPORT, layers.ANSWER, layers.INVARIANT):
-            yield view, f"no view reads it; a report stands in {layers.REPORT}"
+            yield view, f"no view reads it; a report belongs in {layers.REPORT}"
         if view.is_table:
             yield from ((view, message) for message in _check_root(view, by_name))
 
 
 def _check_root(view: View, by_name: dict[str, View]) -> Iterator[str]:
-    """A maintained table rests on parts alone or on runs alone, so that a change of either touches few rows."""
+    """Check that a maintained table depends on parts alone or on runs alone, so that a change of either touches few rows."""
     facts = {row_type.TABLE: row_type for row_type in database.TABLES}
     if view.layer not in (layers.HARDWARE, layers.WORKLOAD):
         yield f"rows are kept in {layers.HARDWARE} and {layers.WORKLOAD} only; write CREATE VIEW"
@@ -157,9 +157,9 @@ def _check_root(view: View, by_name: dict[str, View]) -> Iterator[str]:
             continue
         is_of_runs = issubclass(row_type, ModelRow) or name in ("model", "scenario")
         if view.layer == layers.HARDWARE and is_of_runs:
-            yield f"a maintained table of parts rests on {name}, a table of models or scenarios"
+            yield f"a maintained table of parts depends on {name}, a table of models or scenarios"
         if view.layer == layers.WORKLOAD and _OF_PARTS & row_type.model_fields.keys() and not is_of_runs:
-            yield f"a maintained table of runs rests on {name}, a table of the hardware"
+            yield f"a maintained table of runs depends on {name}, a table of the hardware"
 
 
 def _facts_of(view: View, by_name: dict[str, View]) -> set[str]:
@@ -168,7 +168,7 @@ def _facts_of(view: View, by_name: dict[str, View]) -> set[str]:
 
 
 def _check_bound(loaded: list[View]) -> list[str]:
-    """Problems that show once a body is bound to the tables: names, texts and types of its outputs."""
+    """List problems that show once a body is bound to the tables: names, texts and types of its outputs."""
     problems: list[str] = []
     failed: set[str] = set()
     known: dict[str, texts.Texts] = dict(texts.of_tables())
@@ -178,7 +178,7 @@ def _check_bound(loaded: list[View]) -> list[str]:
         answers.stand_in(connection)
         for view in loaded:
             place = view.document.place
-            if failed & set(view.relations):  # what is wrong with it is said where it is wrong
+            if failed & set(view.relations):  # the problem is reported at its own file
                 failed.add(view.name)
                 continue
             try:
@@ -189,7 +189,7 @@ def _check_bound(loaded: list[View]) -> list[str]:
                 problems.append(f"{place}: {error.line if isinstance(error, CharzError) else _first_line(error)}")
                 failed.add(view.name)
                 continue
-            # An empty table stands in for it, since the engine binds a view together with all that it reads.
+            # The engine binds a view with all that it reads, so an empty table replaces it.
             definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind in outputs)
             connection.execute(f"CREATE TABLE {ddl.quote(view.name)} ({definition})")
             known[view.name] = {c.name: (c.description, c.unit) for c in columns}
@@ -206,9 +206,9 @@ def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
         yield "a maintained table of runs has the columns model and scenario_id"
     for column in columns:
         if column.is_inherited:
-            pass  # what is wrong with it is said where it is made
+            pass  # reported where the column is made
         elif not column.description:
-            yield f"line {column.line}: column {column.name} has no text; write `-- What it holds. [unit]` above it"
+            yield f"line {column.line}: column {column.name} has no text; write `-- Its meaning. [unit]` above it"
         elif message := unit_problem(column.name, column.unit):
             yield f"line {column.line}: {message}"
         if column.type not in OUTPUT_TYPES and (column.is_made or not column.is_inherited):
@@ -220,7 +220,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _check_sums(loaded: list[View]) -> Iterator[tuple[View, str]]:
-    """A sum holds each term of its kinds once, itself or through another sum, and nothing else."""
+    """Check that a sum contains each term of its kinds once, itself or through another sum, and nothing else."""
     terms = [term for view in loaded for term in view.document.terms]
     sums = {one.column: (view, one) for view in loaded for one in view.document.sums}
     found = {column: _summands(view, column) for column, (view, _) in sums.items()}
@@ -238,19 +238,19 @@ def _check_sums(loaded: list[View]) -> Iterator[tuple[View, str]]:
 
 
 def _summands(view: View, column: str) -> list[str]:
-    """Columns of which an output is made."""
+    """List the columns of which an output is made."""
     tree = reading.syntax_tree(view.body, view.document.path)
     items = [item for item in tree.expressions if item.alias_or_name == column]
     return [node.name for item in items for node in item.find_all(exp.Column)]
 
 
 def _leaves(column: str, sums: dict[str, list[str]]) -> list[str]:
-    """What a sum holds, each sum in it opened."""
+    """List the terms of a sum, with each sum in it replaced by its terms."""
     return [leaf for name in sums[column] for leaf in (_leaves(name, sums) if name in sums else [name])]
 
 
 def _remade(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
-    """Columns that a mechanism leaves out of what it reads and makes anew: one name would mean two things."""
+    """Find columns that a mechanism excludes from what it reads and makes again: one name would have two meanings."""
     for item in tree.expressions if isinstance(tree, exp.Select) else []:
         star = item.this if isinstance(item, exp.Column) else item
         left_out = (
@@ -302,7 +302,7 @@ def _check_tokens(text: str, first_line: int, *, is_portable: bool) -> Iterator[
 
 
 def _banned(token: Token, following: Token | None) -> str | None:
-    """Why a word does not port, if it does not."""
+    """Explain why a word does not port; None if it does."""
     word = token.text.upper()
     calls = following is not None and following.token_type == TokenType.L_PAREN
     if calls and (word in _BANNED_CALLS or word.startswith(_BANNED_PREFIXES)):
@@ -325,7 +325,7 @@ def _divisions(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
 
 
 def _is_never_zero(node: exp.Expression) -> bool:
-    """True for a divisor that is written so that it cannot be zero."""
+    """Return whether a divisor is written so that it can never be zero."""
     if isinstance(node, exp.Paren | exp.Cast | exp.Sqrt | exp.Neg):
         return _is_never_zero(node.this)
     if isinstance(node, exp.Literal):
@@ -333,7 +333,7 @@ def _is_never_zero(node: exp.Expression) -> bool:
     if isinstance(node, exp.Mul | exp.Pow):
         return all(_is_never_zero(side) for side in (node.this, node.expression))
     if isinstance(node, exp.Greatest):
-        # The larger of anything and a positive number is positive.
+        # The larger of any number and a positive one is positive.
         return any(isinstance(side, exp.Literal) and _is_never_zero(side) for side in [node.this, *node.expressions])
     return isinstance(node, exp.Nullif | exp.Exp)
 
@@ -345,9 +345,9 @@ def _group_by_all(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
 
 
 def _own_names(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
-    """Outputs without a name of their own: engines name them differently."""
+    """Find outputs without an alias: engines name them differently."""
     for select in tree.find_all(exp.Select):
-        # A subquery that is only tested needs no names; of a UNION the first arm gives them.
+        # A subquery that is only tested needs no names; in a UNION the first arm gives them.
         is_later_arm = isinstance(select.parent, exp.SetOperation) and select.arg_key == "expression"
         needs_none = is_later_arm or isinstance(select.parent, exp.Exists | exp.In)
         for output in select.expressions:
@@ -369,7 +369,7 @@ def _has_float(node: exp.Expression) -> bool:
 
 
 def _offsets(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
-    """DuckDB 2.0 stores LAG(x, 1, 0) as LAG(x, 1, 0, 1, 0), which 1.5 does not read."""
+    """Find LAG and LEAD with an offset: DuckDB 2.0 stores LAG(x, 1, 0) as LAG(x, 1, 0, 1, 0), which 1.5 does not read."""
     for node in tree.find_all(exp.Lag, exp.Lead):
         if node.args.get("offset") or node.args.get("default"):
             yield node, "write COALESCE(LAG(x) OVER (...), default): DuckDB 1.5 does not read it as 2.0 stores it"
@@ -397,7 +397,7 @@ def _ordered_windows(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str
 
 
 def _shadowing(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
-    """A name of a `WITH` that is also a table hides the table, and the dependency with it."""
+    """Find names of a `WITH` that are also tables: they hide the table, and the dependency with it."""
     tables = {row_type.TABLE for row_type in database.TABLES}
     for node in tree.find_all(exp.CTE):
         if node.alias in tables:

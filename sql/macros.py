@@ -1,10 +1,9 @@
-"""Formulas that several relations need: each a file of `sql/macro`, written out where a relation calls it.
+"""Formulas that several relations need: each a file of `sql/macro`, expanded where a relation calls it.
 
     -- What it gives. [unit]
     CREATE MACRO name(parameter, ...) AS expression;
 
-What is installed holds the expression and not the call, so that a file needs nothing but its views, and other engines
-read them too.
+Installed views contain the expression, not the call, so a file needs nothing but its views, and other engines can read them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _HEAD = re.compile(r"^CREATE\s+MACRO\s+(\w+)\s*\(([^()]*)\)\s+AS\b", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One file, parsed."""
+    """One parsed file."""
 
     name: str
     path: Path
@@ -33,7 +32,7 @@ class Macro:
     description: str
     unit: str | None
     expression: str
-    """On one line."""
+    """Expression on one line."""
 
     @property
     def place(self) -> str:
@@ -42,7 +41,7 @@ class Macro:
 
 
 def parse(path: Path, text: str) -> Macro:
-    """One formula from the text of its file. Raises `CharzError` naming the file."""
+    """Parse the text of a file. Raises `CharzError` naming the file."""
     head = _HEAD.search(text)
     if head is None:
         raise CharzError("no `CREATE MACRO name(parameter, ...) AS` in the file", str(path), next="see sql/macros.py")
@@ -53,8 +52,8 @@ def parse(path: Path, text: str) -> Macro:
 
 
 def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
-    """Formulas by name, each without calls of others. Raises `CharzError` for a name used twice and for those that call
-    each other in a circle."""
+    """Expand the macros' calls of each other, and return the macros by name. Raises `CharzError` for a repeated name and for a cycle of
+    calls."""
     from . import graph
 
     macros: dict[str, Macro] = {}
@@ -71,13 +70,18 @@ def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
 
 
 def expanded(text: str, macros: Mapping[str, Macro], path: Path) -> str:
-    """A statement with the expression of each macro in place of its calls; every line stays where it is."""
+    """Replace each call of a macro in a statement by the macro's expression; line numbers stay.
+
+    >>> share = parse(Path("share.sql"), "CREATE MACRO share(part, whole) AS part / NULLIF(whole, 0e0);")
+    >>> expanded("SELECT share(a + 1, b) AS s FROM t", {"share": share}, Path("v.sql"))
+    'SELECT ((a + 1) / NULLIF(b, 0e0)) AS s FROM t'
+    """
     while (call := next(_calls(text, macros), None)) is not None:
         name, begin, arguments, end = call
         macro = macros[name]
         if len(arguments) != len(macro.parameters):
             found = f"{len(arguments)} of {', '.join(macro.parameters)}"
-            raise CharzError(f"{name} is called with other arguments than it has", str(path), f"found {found}")
+            raise CharzError(f"{name} is called with a wrong number of arguments", str(path), f"found {found}")
         lines = "\n" * text.count("\n", begin, end)
         text = f"{text[:begin]}({_filled(macro, arguments)}){lines}{text[end:]}"
     return text
@@ -89,7 +93,7 @@ def _called(text: str, macros: Mapping[str, Macro]) -> list[str]:
 
 
 def _calls(text: str, macros: Mapping[str, Macro]) -> Iterator[tuple[str, int, list[str], int]]:
-    """Name, place, arguments and end of each call whose arguments hold none, the last first."""
+    """Yield name, start, arguments and end of each call without calls in its arguments, the last first."""
     tokens = _tokens(text) if any(name in text for name in macros) else []
     for i in reversed(range(len(tokens) - 1)):
         if tokens[i].text in macros and tokens[i + 1].text == "(":
@@ -97,7 +101,7 @@ def _calls(text: str, macros: Mapping[str, Macro]) -> Iterator[tuple[str, int, l
 
 
 def _arguments(text: str, tokens: list[Any]) -> tuple[list[str], int]:
-    """Texts between the commas of a parenthesis that the first token opens, and the place after it."""
+    """Return the texts between the commas of a parenthesis that the first token opens, and the position after it."""
     arguments: list[str] = []
     depth, begin = 0, tokens[0].end + 1
     for token in tokens:
@@ -111,7 +115,7 @@ def _arguments(text: str, tokens: list[Any]) -> tuple[list[str], int]:
 
 
 def _filled(macro: Macro, arguments: list[str]) -> str:
-    """The expression with an argument in place of each parameter."""
+    """Replace each parameter in the expression by its argument."""
     given = dict(zip(macro.parameters, arguments, strict=True))
     parts: list[str] = []
     place = 0

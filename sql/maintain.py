@@ -1,6 +1,6 @@
-"""Keeps maintained tables, and answers at hand, equal to what their files say, where Python writes the facts.
+"""Maintenance of maintained tables and answers at hand where Python writes the facts.
 
-Ingest writes models, so it builds their runs here; what people change with any client is kept by `triggers`.
+Ingest writes models, so their runs are evaluated here; `triggers` handle changes by any client.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .layers import HARDWARE, REBUILD, WORKLOAD
 
 
 def refresh(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Evaluate every maintained table anew, in the caller's transaction, and delete the answers that rest on what differed;
-    gives the rows by which each table differed."""
+    """Recompute every maintained table in the caller's transaction, delete the answers that depend on changed ones, and return the number
+    of changed rows by table."""
     differed = differences(connection)
     parts = answers.fingerprints(connection)
     with triggers.suspended(connection):
@@ -34,9 +34,8 @@ def refresh(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 @contextlib.contextmanager
 def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Write facts of hardware, rules and scenarios without firing a trigger for each; at the end what is known of parts is
-    evaluated anew, and the runs only where a rule of theirs or a scenario is not what it was. Answers that rest on what has
-    changed are deleted."""
+    """Write facts of hardware, rules and scenarios without a trigger for each. At the end the tables of parts are recomputed, those of
+    runs only if one of their rules or scenarios has changed, and answers that depend on changes are deleted."""
     before, scenarios, parts = rules(connection), _scenarios(connection), answers.fingerprints(connection)
     with triggers.suspended(connection):
         yield
@@ -50,7 +49,7 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def add_models(connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:
-    """Evaluate the runs of models just written, and their answers at hand; in the caller's transaction."""
+    """Evaluate the runs of models just written, and their answers at hand, in the caller's transaction."""
     add_runs(connection, models=models)
     answers.fill(connection, answers.missing(connection, models))
 
@@ -61,8 +60,7 @@ def add_runs(
     models: Sequence[str] | None = None,
     scenarios: Sequence[int] | None = None,
 ) -> None:
-    """Evaluate the runs of some models or scenarios anew, whether they were there or not; in the caller's transaction. Their
-    answers are missing then."""
+    """Evaluate the runs of some models or scenarios, replacing existing ones, in the caller's transaction. Their answers are then missing."""
     answers.forget(connection, of_runs(models, scenarios))
     _evaluate_runs(connection, models, scenarios)
 
@@ -85,12 +83,12 @@ def _evaluate_runs(
 def runs_anew(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, scenarios: Sequence[int] | None
 ) -> Scope:
-    """The runs of some models under some scenarios of the file, all of them to be evaluated."""
+    """Make the scope of some models under some stored scenarios, with all runs to evaluate."""
     return Scope(models=models, scenarios=scenario_rows(connection, scenarios))
 
 
 def refill(connection: duckdb.DuckDBPyConnection, with_runs: bool = True) -> None:
-    """Evaluate every maintained table anew, or those of parts alone; the triggers must be dropped."""
+    """Recompute every maintained table, or only those of parts; the triggers must be dropped."""
     _refill_parts(connection)
     if with_runs:
         _evaluate_runs(connection, None, None)
@@ -99,12 +97,12 @@ def refill(connection: duckdb.DuckDBPyConnection, with_runs: bool = True) -> Non
 def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:
     for table in catalog(connection).tables(HARDWARE):
         name, key = ddl.quote(table.name), ", ".join(table.grain)
-        # Rows in order take a third of the room.
+        # Sorted rows take a third of the space.
         connection.execute(f"DELETE FROM {name}; INSERT INTO {name} BY NAME SELECT * FROM {REBUILD}.{name} ORDER BY {key}")
 
 
 def rules(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[int, int]]]:
-    """A number for the content of each fact, but scenarios and models, that the runs depend on."""
+    """Hash the content of each fact that runs depend on, except scenarios and models."""
     from charz.schema.row import ModelRow
     from charz.schema.scenario import Scenario
     from charz.schema.workload import Model
@@ -121,9 +119,9 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, int]]:
 
 
 def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> dict[str, int]:
-    """Rows by which each maintained table differs from its evaluation anew; empty when all is well. Reads, writes nothing.
+    """Count the rows by which each maintained table differs from its recomputation; empty if none differ. Writes nothing to the file.
 
-    `runs` is a condition on the rows of `run`: of tables of runs only theirs are compared.
+    `runs` is a condition on the rows of `run`: in tables of runs only these are compared.
     """
     known = catalog(connection)
     found = {
@@ -138,27 +136,31 @@ def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> di
         for name in names:
             found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", f"{of_portion} AND ({runs})")
     lost = "model NOT IN (SELECT model FROM model) OR scenario_id NOT IN (SELECT scenario_id FROM scenario)"
-    for name in names:  # rows of models and scenarios that are no more
+    for name in names:  # rows of models and scenarios that no longer exist
         query = f"SELECT count(*) FROM {stored(connection, name)} WHERE {lost}"
         found[name] += connection.execute(query).fetchall()[0][0]
     return {name: count for name, count in found.items() if count}
 
 
 def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, condition: str) -> int:
-    """Rows that one of two relations has and the other lacks, told apart by their hash: each is evaluated once."""
+    """Count the rows that one of two relations has and the other lacks, compared by hash: each is evaluated once."""
     found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()
     columns = ", ".join(ddl.quote(column) for column, *_ in found)
     typed = ", ".join(f"CAST({ddl.quote(column)} AS {kind}) AS {ddl.quote(column)}" for column, kind, *_ in found)
     kept = f"SELECT {columns} FROM {stored(connection, name)} WHERE {condition}"
     fresh = f"SELECT {typed} FROM {anew}"
-    # Not of the row as one value: the engine gives equal rows of nested types other hashes.
+    # A hash of the columns, not of the row as one value: the engine hashes equal rows of nested types differently.
     hashed = f"SELECT HASH({columns}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({columns}), -1 FROM ({fresh})"
     query = f"SELECT COALESCE(SUM(ABS(n)), 0) FROM (SELECT SUM(n) AS n FROM ({hashed}) GROUP BY h)"
     return int(connection.execute(query).fetchall()[0][0])
 
 
 def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:
-    """Condition on rows that carry the keys of runs."""
+    """Write the condition on rows with the keys of runs.
+
+    >>> of_runs(["resnet50"], [1, 2])
+    "model IN ('resnet50') AND scenario_id IN (1, 2)"
+    """
     parts = [f"model IN {listed(models)}"] if models is not None else []
     parts += [f"scenario_id IN {listed(scenarios)}"] if scenarios is not None else []
     return " AND ".join(parts) or "TRUE"

@@ -1,9 +1,9 @@
-"""Costs of many steps of a served model at once: as the live views work them out, from what their kernels share.
+"""Costs of many steps of a served model at once, equal to the live views' but computed from what their kernels share.
 
-A server's steps differ in requests, new tokens and context alone. Equal layers have equal kernels whatever these sizes are; one of
-them stands for all and counts as often. All but attentions know nothing of the context: what they cost is the same in every step of
-as many requests and tokens. So two small models are laid before the views, `context` with the kernels whose sizes depend on it and
-`tokens` with the others, each with the runs that differ for it. Their costs are put together for each step, and the views go on.
+A server's steps differ only in requests, new tokens and context. Equal layers have equal kernels at any of these sizes, so one of them
+is costed and counted for all. Only attentions depend on the context: other kernels cost the same in every step with as many requests
+and tokens. So the views get two small models, `context` with the kernels whose sizes depend on it and `tokens` with the others, each
+with its distinct runs. Their costs are joined for each step, and the views go on.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _OF_OPERATORS = {
     "operator_precision": "policy", "read_precision": "policy", "precision_cast": "policy",
 }  # fmt: skip
 _OF_TENSORS = {"tensor": "", "tensor_term": "", "tensor_precision": "policy"}
-"""Facts of a model by what their rows belong to, each with the column of the condition that it has rows of."""
+"""Facts of a model by the key of their rows, each with the column of the condition that selects its rows."""
 
 
 TAKES = """
 SELECT COALESCE(bool_and(dispatch = 'graph' AND NOT COALESCE(keeps_weights, FALSE)), FALSE)
 FROM part_support WHERE hardware = ? AND backend = ?
 """
-"""Whether steps on a part under a backend are worked out here: it launches all kernels of a step at once, and no cache of the part
-keeps weights, which would ask for the memory of the whole run."""
+"""Query that tells whether steps on a part under a backend can be computed here: the backend launches all kernels of a step at once, and
+no cache of the part keeps weights, which would need the memory of the whole run."""
 
 
 @contextmanager
 def evaluated(
     connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog, mixes: pl.DataFrame
 ) -> Iterator[None]:
-    """Let `model_cost` answer for steps while the block runs: a row a mix, of the scope's only target, with the conditions of its only
-    scenario but for the sizes. Mixes are distinct rows of requests, new
-    tokens of each and tokens that each attends to, the new ones among them."""
+    """Make `model_cost` answer for steps within the block: one row per mix, for the scope's only target, with the conditions of its only
+    scenario except the sizes. Mixes are distinct rows of requests, new tokens per request and tokens that each attends to, new ones
+    included."""
     (run,) = scope.scenarios or ()
     (model,) = scope.models or ()
     made = evaluate.hold(connection, scope, ["run_memory"], known)
@@ -65,7 +65,7 @@ def evaluated(
 
 
 class _Steps:
-    """Temporary tables through which the views see many steps."""
+    """A maker of the temporary tables through which the views see many steps."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, known: Catalog, model: str, run: Mapping[str, Any], made: list[str]
@@ -74,7 +74,7 @@ class _Steps:
         self.values = {"backend": run["backend"], "policy": run["precision"]}
 
     def lay(self, mixes: pl.DataFrame) -> None:
-        """Lay the steps before the views."""
+        """Make the temporary tables of the steps."""
         self.connection.execute("ALTER TABLE run_memory RENAME TO memory_of_one")
         self.made.append("memory_of_one")
         self._lay_models()
@@ -90,7 +90,7 @@ class _Steps:
         self.made.append(name)
 
     def _lay_models(self) -> None:
-        """The two small models, of kernels that stand for all that are alike."""
+        """Make the two small models, with one kernel for each group of equal ones."""
         of_model = {"model": self.model}
         self._table("alike_kernel", _ALIKE, {**of_model, **self.values, "format": self.run["memory_format"]})
         named = {**of_model, "backend": self.values["backend"]}
@@ -112,13 +112,14 @@ class _Steps:
         self._table("model", f"SELECT x.* REPLACE (n.model AS model) FROM model AS x CROSS JOIN {_NAMES}")
 
     def _lay_runs(self, mixes: pl.DataFrame) -> None:
-        """Scenarios and runs: of the first model one for all mixes of as many requests and tokens, of the second one for each."""
+        """Make scenarios and runs: for the model `tokens` one run for all mixes with as many requests and tokens, for `context` one for
+        each mix."""
         self.connection.register("asked_mix", mixes.to_arrow())
         self._table("scenario", f"SELECT o.* REPLACE ({_SIZES}) FROM scenario AS o CROSS JOIN ({_RUNS}) AS i")
         self.connection.unregister("asked_mix")
         body = self.known.relations["run"].body
         self._table("run", f"SELECT * FROM ({body}) WHERE (model = 'tokens') = (scenario_id < 0)")
-        # Weights and buffers, as those of any step; nothing of a step's activations is read on the parts that are answered for.
+        # Weights and buffers are those of any step; on these parts no answer reads a step's activations.
         keys = ("model", "backend", "precision", "batch", "sequence", "scenario_id")
         selected = ", ".join(f"r.{key}" for key in keys)
         self._table(
@@ -127,7 +128,7 @@ class _Steps:
         )
 
     def _evaluate_workload(self, wanted: list[str]) -> None:
-        """Shapes of the small models' kernels, each counted as often as it stands for one."""
+        """Evaluate the shapes of the small models' kernels, each counted as often as its group has kernels."""
         ends = {"run", "run_memory", *(relation.name for relation in self.known.of(HARDWARE))}
         needed = self.known.upstream(wanted, ends)
         for relation in self.known.of(WORKLOAD):
@@ -139,7 +140,7 @@ class _Steps:
         self._table("shape", _COUNTED)
 
     def _evaluate_costs(self) -> None:
-        """Costs of the shapes on the part."""
+        """Evaluate the costs of the shapes on the part."""
         ends = {*_SHAPES, "run", "run_memory", *(relation.name for relation in self.known.of(HARDWARE))}
         below = self.known.upstream([SUMMED], ends)
         columns = ", ".join(evaluate.columns_read(self.known, [SUMMED], below)[evaluate.COSTED])
@@ -150,7 +151,7 @@ class _Steps:
             self._table("costed_shape", f"SELECT {columns} FROM {evaluate.COSTED}")
 
     def _join_steps(self, is_split: bool) -> None:
-        """Costs, runs and what devices send one another of each step."""
+        """Join costs, runs and collectives of each step."""
         self._table(evaluate.COSTED, _JOINED.format(relation="costed_shape"), {"model": self.model})
         for name in ("shape_share", "run_collective"):
             joined = _JOINED.format(relation=name) if is_split else f"SELECT * FROM {name} LIMIT 0"
@@ -162,7 +163,7 @@ class _Steps:
 
 
 _SHAPES = ("shape", "shape_step", "shape_link")
-"""Maintained tables that the costs rest on."""
+"""Maintained tables that the costs depend on."""
 
 _NAMES = "(VALUES ('tokens'), ('context')) AS n (model)"
 
@@ -172,7 +173,7 @@ FROM asked_mix GROUP BY requests, tokens
 UNION ALL
 SELECT ROW_NUMBER() OVER (ORDER BY requests, tokens, context), requests, tokens, context FROM asked_mix
 """
-"""Numbers below 0 are those of requests and tokens alone."""
+"""Query for the runs; ids below 0 are those of requests and tokens alone."""
 
 _SIZES = """
     CAST(i.number AS BIGINT) AS scenario_id,
@@ -313,4 +314,4 @@ kernels AS (
 SELECT CASE WHEN has_context THEN 'context' ELSE 'tokens' END AS model, MIN(kernel_id) AS kernel_id, COUNT(*) AS kernel_count
 FROM kernels GROUP BY likeness, has_context
 """
-"""Kernels that stand for all that are alike at every size: with the same steps and tensors, whose polynomials are the same."""
+"""Query for groups of kernels that are equal at every size: with the same steps and tensors, whose polynomials are equal."""

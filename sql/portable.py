@@ -1,5 +1,5 @@
-"""The text of a view for other engines: every `*`, also `* EXCLUDE (...)` and `f(COLUMNS(*))`, written out as the columns it stands for, and
-every output that a later output of the same `SELECT` names, written out there."""
+"""Rewriting of a view's text for other engines: every `*`, also `* EXCLUDE (...)` and `f(COLUMNS(*))`, becomes its columns, and every
+output that a later output of the same `SELECT` names is substituted there."""
 
 from __future__ import annotations
 
@@ -15,25 +15,35 @@ Columns = Mapping[str, Sequence[str]]
 
 
 def portable(view: View, columns: Columns) -> str:
-    """The body of a view without stars and names of outputs beside them, in DuckDB's words; `columns` of all that it reads,
-    as `view_column` and `duckdb_columns()` have them."""
+    """Write the body of a view without stars or references to other outputs, in DuckDB's dialect; `columns` of all relations that it
+    reads, as in `view_column` and `duckdb_columns()`."""
     return expanded(view.body, columns, view.document.path)
 
 
 def expanded(body: str, columns: Columns, path: Path) -> str:
-    """A query without stars and names of outputs beside them."""
+    """Write a query without stars or references to other outputs, in DuckDB's dialect.
+
+    >>> print(expanded("SELECT * EXCLUDE (a), b + 1 AS c, c * 2 AS d FROM t", {"t": ["a", "b"]}, Path("v.sql")))
+    SELECT
+      b,
+      b + 1 AS c,
+      (
+        b + 1
+      ) * 2 AS d
+    FROM t
+    """
     return str(expanded_tree(body, columns, path).sql(dialect="duckdb", pretty=True))
 
 
 def expanded_tree(body: str, columns: Columns, path: Path) -> Any:
-    """The same, parsed."""
+    """Parse a query and expand its stars and references to other outputs."""
     tree = syntax_tree(body, path)
     _expand(tree, dict(columns))
     return tree
 
 
 def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
-    """Write out the stars of a query and of all within it, and return the columns it gives."""
+    """Expand the stars of a query and of all queries within it, and return the query's columns."""
     from sqlglot import exp
 
     if isinstance(query, exp.Subquery):
@@ -49,7 +59,7 @@ def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
     sources = dict(_sources(query, known))
     query.set("expressions", [new for item in query.expressions for new in _written_out(item, sources)])
     _inline(query.expressions, {column for columns in sources.values() for column in columns})
-    # Conditions with a query of their own; of those of WITH and FROM nothing is left to write out.
+    # Queries within conditions; those of WITH and FROM are already expanded.
     for inner in [node for node in query.find_all(exp.Select) if node.parent_select is query]:
         if not isinstance(inner.parent, exp.CTE):
             _expand(inner, known)
@@ -57,7 +67,7 @@ def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
 
 
 def _sources(select: Any, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Columns that each item of a FROM adds to a star."""
+    """Yield the columns that each item of a FROM adds to a star."""
     from sqlglot import exp
 
     joins = select.args.get("joins") or []
@@ -98,7 +108,7 @@ def _written_out(item: Any, sources: Mapping[str, Sequence[str]]) -> Iterator[An
 
 
 def _inline(items: Sequence[Any], columns: set[str]) -> None:
-    """Put what an output is made of where a later one names it, unless a column of a source has that name: it comes first."""
+    """Substitute an output where a later one names it, unless a column of a source has that name: the column wins."""
     from sqlglot import exp
 
     made: dict[str, Any] = {}

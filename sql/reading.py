@@ -1,7 +1,7 @@
-"""What a query reads, by sqlglot.
+"""The relations that a query reads, by sqlglot.
 
-sqlglot takes 0.2 s to import, so nothing that only opens a database may come here: `view_catalog` holds
-the order and the reading of what is installed.
+sqlglot takes 0.2 s to import, so code that only opens a database must not import this: `view_catalog` has the order and the reads of
+installed views.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from charz.schema.errors import CharzError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the body of a relation reads."""
+    """The relations that the body of a relation reads."""
 
     relations: tuple[str, ...]
     """Tables and views outside it, those of the outermost `FROM` first."""
     aliases: Mapping[str, str]
-    """Name of the outermost `FROM` -> relation, where that is one."""
+    """Relation of each name in the outermost `FROM`."""
 
 
 def read(body: str, path: Path) -> Reading:
-    """Relations a query reads, those of its own `WITH` left out, and by which names."""
+    """Find the relations that a query reads, without those of its own `WITH`, and their names in it.
+
+    >>> read("WITH w AS (SELECT * FROM run) SELECT * FROM part AS p JOIN w USING (backend)", Path("v.sql"))
+    Reading(relations=('part', 'run'), aliases={'p': 'part'})
+    """
     tree = syntax_tree(body, path)
     from sqlglot import exp
 
@@ -43,7 +47,7 @@ def read(body: str, path: Path) -> Reading:
 
 
 def syntax_tree(body: str, path: Path) -> Any:
-    """The parsed body of a relation."""
+    """Parse the body of a relation."""
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -52,7 +56,7 @@ def syntax_tree(body: str, path: Path) -> Any:
     except SqlglotError as error:
         raise CharzError("a view does not parse", str(path), _first_line(error), "correct its SQL") from error
     if len(statements) != 1 or statements[0] is None:
-        raise CharzError("a view file holds one statement", str(path), f"it has {len(statements)}")
+        raise CharzError("a view file has exactly one statement", str(path), f"it has {len(statements)}")
     return statements[0]
 
 

@@ -1,8 +1,8 @@
-"""Stated numbers that follow others: what the rules gave when they were stated, kept beside them.
+"""Stated numbers that move with others: the derived value at the time of the statement is kept with them.
 
-A peak moves with units and clock in proportion, and is what its document says as long as they are. So its row keeps the
-product of then (`Row.RATIO_TO`). A client that states a number anew cannot be made to write that column too: a trigger
-keeps the product in `restated_number`, which wins.
+A peak moves in proportion to units and clock, and equals its document's value while they are unchanged. So its row keeps the product at
+that time (`Row.RATIO_TO`). A client that restates a number cannot be made to write that column too: a trigger keeps the product in
+`restated_number`, which wins.
 """
 
 from __future__ import annotations
@@ -16,34 +16,43 @@ from charz.schema.row import Row
 
 RESTATED = "restated_number"
 DERIVED = "derived_number"
-"""View of what the rules give."""
+"""View of the derived values."""
 
 
 def ratios() -> Iterator[tuple[type[Row], str, str]]:
-    """Tables with a stated column that follows others, and the column that keeps what was derived."""
+    """Yield the tables with a stated column that moves with others, that column, and the column that keeps the derived value."""
     for table in database.TABLES:
         for stated, derived in table.RATIO_TO.items():
             yield table, stated, derived
 
 
 def field(table: type[Row], column: str, alias: str) -> str:
-    """SQL of the place of a number in `hardware_value`, of a row."""
+    """Write the SQL expression for the field name of a number in `hardware_value`, from a row `alias`.
+
+    >>> from charz.schema.catalog import HardwareMemory
+    >>> print(field(HardwareMemory, "bandwidth_byte_per_s", "m"))
+    CONCAT('memory.', m."level", '.bandwidth_byte_per_s')
+    """
     keys = ", '.', ".join(f"{alias}.{ddl.quote(key)}" for key in table.KEY[1:])
     return f"CONCAT('{table.TABLE.removeprefix('hardware_')}.', {keys}, '.{column}')"
 
 
 def place(table: str, key: Sequence[str], column: str) -> str:
-    """Place of a number in `hardware_value`, by the key of its row, the part first."""
+    """Return the field name of a number in `hardware_value`, from the key of its row, the part first.
+
+    >>> place("hardware_memory", ["a100", "dram"], "bandwidth_byte_per_s")
+    'memory.dram.bandwidth_byte_per_s'
+    """
     return ".".join((table.removeprefix("hardware_"), *key[1:], column))
 
 
 def kept_in(table: str, column: str) -> str | None:
-    """Column that keeps what was derived when a number was stated; None of one that follows from nothing."""
+    """Return the column that keeps the derived value of a stated number; None if the number moves with nothing."""
     return next((kept for found, stated, kept in ratios() if (found.TABLE, stated) == (table, column)), None)
 
 
 def settle(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep beside each stated number that has nothing yet what the rules give for it now; nothing without the rules."""
+    """Store the derived value next to each stated number that lacks it; a file without the rules is not changed."""
     known = f"SELECT view_name FROM duckdb_views() WHERE view_name = '{DERIVED}' AND database_name = current_database()"
     if not connection.execute(known).fetchall():
         return
@@ -59,7 +68,7 @@ def settle(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def changed(table: type[Row], stated: str, derived: str, event: str, old: str, new: str) -> str:
-    """Statement of the places whose number a client stated anew, or took away, of a trigger with these transition tables."""
+    """Write the query for the fields that a client restated or removed, for a trigger with these transition tables."""
     row = new if event == "INSERT" else old
     query = f"SELECT {row}.hardware, {field(table, stated, row)} AS field FROM {row}"
     if event == "INSERT":

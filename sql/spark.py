@@ -1,7 +1,7 @@
-"""The models on other engines: what they read as parquet, and their views in Spark's words.
+"""The models on other engines: their inputs as parquet, and their views in Spark's dialect.
 
-The views of layers 3 to 6 keep to what runs in DuckDB and Spark alike (`lint`); what they read (facts, maintained tables,
-the views of the layers before) is evaluated here and exported as rows (`stream`).
+The views of layers 3 to 6 run in DuckDB and Spark alike (`lint`); their inputs (facts, maintained tables, views of earlier layers) are
+evaluated here and exported as rows (`stream`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from .portable import expanded_tree
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement for Spark, and the relation that it makes."""
+    """A statement for Spark, and the relation that it creates."""
 
     name: str
     text: str
 
 
 def models(connection: duckdb.DuckDBPyConnection) -> list[Relation]:
-    """Views that other engines evaluate, each after those it reads."""
+    """Return the views that other engines evaluate, each after those it reads."""
     return [relation for relation in relations(connection) if relation.layer in MODELS]
 
 
 def sources(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Tables and views that the models read and are none of."""
+    """Return the tables and views that the models read, without the models themselves."""
     found = models(connection)
     own = {model.name for model in found}
     return sorted({name for model in found for name in model.reads} - own)
 
 
 def statements(connection: duckdb.DuckDBPyConnection, folder: Path | str = "") -> list[Statement]:
-    """What makes the exported rows and all models known to a Spark session, in order; without a folder the rows are named as seen
-    from theirs."""
+    """Write the statements that create views of the exported rows and of all models in a Spark session, in order; without a folder, paths
+    are relative to the rows' folder."""
     found = models(connection)
     columns = every_column(connection)
     of_rows = [
@@ -57,24 +57,30 @@ def statements(connection: duckdb.DuckDBPyConnection, folder: Path | str = "") -
 
 
 def script(connection: duckdb.DuckDBPyConnection) -> str:
-    """The statements as one text, for engines that run in the folder of the rows."""
+    """Write the statements as one text, for engines that run in the folder of the rows."""
     return "".join(f"{statement.text};\n" for statement in statements(connection))
 
 
 def every_column(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Columns of all that the models read and are."""
+    """Return the columns of the models and of all that they read."""
     return {name: _columns(connection, name) for name in [*sources(connection), *(m.name for m in models(connection))]}
 
 
 def lowered(model: Relation, columns: Mapping[str, Sequence[str]]) -> str:
-    """The body of a model in Spark's words; `columns` of all that it reads."""
+    """Write the body of a model in Spark's dialect; `columns` of all that it reads."""
 
     tree = expanded_tree(model.body, columns, Path(model.layer) / f"{model.name}.sql")
     return _spark(tree)
 
 
 def words(query: str) -> str:
-    """A query of columns that it names, in Spark's words."""
+    """Write a query without stars in Spark's dialect.
+
+    >>> print(words("SELECT FLOOR(x) AS a FROM t"))
+    SELECT
+      CAST(FLOOR(x) AS DOUBLE) AS a
+    FROM t
+    """
     import sqlglot
 
     return _spark(sqlglot.parse_one(query, read="duckdb"))
@@ -83,7 +89,7 @@ def words(query: str) -> str:
 def _spark(tree: Any) -> str:
     from sqlglot import exp
 
-    # Of a DOUBLE they make a BIGINT there. Innermost first, since a copy takes the place of each.
+    # CEIL and FLOOR of a DOUBLE are BIGINT in Spark. Innermost first, because a copy replaces each.
     for node in reversed(list(tree.find_all(exp.Ceil, exp.Floor))):
         if not isinstance(node.parent, exp.Cast):
             node.replace(exp.cast(node.copy(), "DOUBLE"))
@@ -92,7 +98,7 @@ def _spark(tree: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query in DuckDB's words, read for another engine."""
+    """A query in DuckDB's dialect, parsed for another engine."""
 
     tree: Any
     reads: tuple[str, ...]
@@ -100,7 +106,7 @@ class Query:
 
 
 def query(text: str, known: Collection[str]) -> Query:
-    """Read a query. Raises `CharzError` for what is no query, or names what is none of the known relations."""
+    """Parse a query. Raises `CharzError` for any other statement, or for an unknown relation."""
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -110,7 +116,7 @@ def query(text: str, known: Collection[str]) -> Query:
     except SqlglotError as error:
         raise CharzError("the statement does not parse", str(error).splitlines()[0]) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-        raise CharzError("an engine is asked, not changed", text[:80], next="write one SELECT")
+        raise CharzError("an engine answers queries only", text[:80], next="write one SELECT")
     tree = trees[0]
     own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     reads: dict[str, None] = {}
@@ -129,8 +135,8 @@ def query(text: str, known: Collection[str]) -> Query:
 def composed(
     asked: Query, known: Catalog, columns: Mapping[str, Sequence[str]], rows: Mapping[str, str], texts: dict[str, str]
 ) -> str:
-    """One statement for Spark: the query, before it the models that it rests on, each after those it reads, and the `rows` that
-    these read, as the query that gives them. `texts` keeps the models' texts for the next."""
+    """Write one statement for Spark: the query after a `WITH` of the models it depends on, each after those it reads, and of the `rows`
+    that these read, by their queries. `texts` caches the models' texts."""
     from sqlglot import exp
 
     upstream = known.upstream(asked.reads, rows)
@@ -152,13 +158,13 @@ def composed(
 
 
 def needed(asked: Iterable[str], known: Catalog, ends: Collection[str]) -> set[str]:
-    """What some relations rest on and is no model: rows that an engine must have."""
+    """Return the inputs of some relations that are not models: rows that an engine must have."""
     own = {model.name for model in known.of(*MODELS)}
     return {name for name in known.upstream(asked, ends) if name and (name not in own or name in ends)}
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """Columns of a view, maintained table or fact."""
+    """Return the columns of a view, maintained table or fact."""
     query = (
         "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND schema_name = 'main' ORDER BY column_index"
     )

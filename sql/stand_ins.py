@@ -1,4 +1,4 @@
-"""Queries about what stands in for numbers that a part or a policy has not."""
+"""Queries for numbers that a part or policy lacks and their replacements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_TYPES = """
     )
     GROUP BY ALL ORDER BY ALL
 """
-"""Operator classes of the models that a quantized policy leaves in another element type."""
+"""Query for operator classes of the models that a quantized policy leaves in another element type."""
 
 WITHOUT_RATE = """
     SELECT DISTINCT t.hardware, r.model, p.precision
@@ -27,7 +27,7 @@ WITHOUT_RATE = """
     WHERE (t.hardware, p.precision) NOT IN (SELECT (hardware, compute_precision) FROM part_rate)
     ORDER BY ALL
 """
-"""Element types in which a model computes and for which a part has no rate, nor for any that stands in for them."""
+"""Query for element types in which a model computes and for which a part has neither a rate nor a replacement's rate."""
 
 OF_INTEGERS = """
     SELECT DISTINCT hardware FROM part_support
@@ -36,4 +36,4 @@ OF_INTEGERS = """
     )
     ORDER BY hardware
 """
-"""Parts without any floating-point rate."""
+"""Query for parts without any floating-point rate."""

@@ -1,10 +1,10 @@
-"""`kernel_term`: the mechanisms of every kernel as rows, made from what each mechanism's file says of itself.
+"""The view `kernel_term`: the mechanisms of every kernel as rows, from the header of each mechanism's file.
 
     -- Term: dram, memory, dram_byte, dram_byte_per_s, memory_fraction, dram_s, dram_energy_j
 
-names a term, its kind and the columns that hold its amount, rate, share of the rate, seconds and joules; a place without
-a column is empty. So a new mechanism is a row here without an edit. Of the terms of a kind the longest counts in
-`engine` and `memory`; those of `exposed`, `overlap`, `host`, `gap` and `power` add up; `bound` is a lower bound.
+names a term, its kind and the columns of its amount, rate, share of the rate, seconds and joules; an empty place means no such column.
+So a new mechanism becomes rows here without an edit. In `engine` and `memory` the longest term counts; those of `exposed`, `overlap`,
+`host`, `gap` and `power` add up; `bound` is a lower bound.
 """
 
 from __future__ import annotations
@@ -18,7 +18,19 @@ _KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scen
 
 
 def document(found: Iterable[Document], root: Path) -> Document:
-    """The view over all terms that the files name."""
+    """Make the view over all terms that the files name.
+
+    >>> file = parse(
+    ...     Path("4_cost/cost_dram.sql"),
+    ...     '''-- Term: dram, memory, dram_byte, dram_byte_per_s, memory_fraction, dram_s, dram_energy_j
+    ... CREATE VIEW cost_dram AS
+    ... SELECT
+    ...     dram_s
+    ... FROM t''',
+    ... )
+    >>> [line.strip() for line in document([file], Path()).body.splitlines() if line.endswith("AS term_s,")]
+    ["CASE t.term WHEN 'dram' THEN k.dram_s END AS term_s,"]
+    """
     terms = [(term, source) for source in found for term in source.terms]
     return parse(root / "6_report" / "kernel_term.sql", _text(terms))
 
@@ -31,10 +43,10 @@ def _text(terms: list[tuple[Term, Document]]) -> str:
     same = " AND ".join(
         f"e.{c} = k.{c}" for c in ("kernel_class", "operator_name", "precision_class", "layout")
     )
-    return f"""-- Every mechanism that takes time or energy in a kernel, one row each: what it moves or computes, at which rate and share
--- of it, how long and how many joules. Of the terms of kind `engine` and of kind `memory` the longest counts, `exposed`,
--- `overlap`, `host`, `gap` and `power` add to it, `bound` is a lower bound: what they take is at full clock, and `power` is
--- what the limit adds.
+    return f"""-- Mechanisms that take time or energy in a kernel, one row each: amount moved or computed, rate, share of the rate
+-- reached, seconds and joules. Of the terms of kind `engine` and of kind `memory` the longest counts, `exposed`,
+-- `overlap`, `host`, `gap` and `power` add to it, `bound` is a lower bound. Times are at full clock; `power` is
+-- the time that the power limit adds.
 -- Grain: {", ".join(_KEYS)}, term
 CREATE VIEW kernel_term AS
 WITH named_terms AS (
@@ -46,21 +58,21 @@ SELECT
     k.operator,
     k.module,
     k.kernel_class,
-    -- Mechanism, by a short name.
+    -- Short name of the mechanism.
     t.term,
-    -- What it occupies: `engine`, `memory`, `exposed`, `overlap`, `host`, `gap`, `power` or `bound`.
+    -- Kind of the term: `engine`, `memory`, `exposed`, `overlap`, `host`, `gap`, `power` or `bound`.
     t.kind,
-    -- View that adds it; its columns and their texts are the formula (`view_column`).
+    -- View that adds the term; its columns and their texts give the formula (`view_column`).
     t.mechanism,
-    -- What is moved or computed: bytes, accesses, or seconds at the tiles' own pace; null where there is no such amount.
+    -- Amount moved or computed: bytes, accesses, or seconds at the tiles' own rate; null if not applicable.
     {_case(terms, "amount")} AS amount,
-    -- Peak rate of the resource; null where it has none. [1/s]
+    -- Peak rate of the resource; null if it has none. [1/s]
     {_case(terms, "rate")} AS rate_per_s,
-    -- Share of that rate that kernels of the class reach; null where none applies.
+    -- Share of that rate that kernels of the class reach; null if not applicable.
     {_case(terms, "fraction")} AS fraction,
-    -- Time it takes. [s]
+    -- Time of the term. [s]
     {_case(terms, "seconds")} AS term_s,
-    -- Energy it takes; null where none is told apart. [J]
+    -- Energy of the term; null if not separated. [J]
     {_case(terms, "joules")} AS term_j,
     f.efficiency_id,
     f.scope,

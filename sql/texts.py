@@ -1,5 +1,4 @@
-"""What each column of a relation is said to hold: its own comment, the text of a key, or that of the column it is
-passed on from."""
+"""Description of each column of a relation: its own comment, the text of a key, or that of the column it passes on."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from .documents import Document, Item
 from .keys import KEYS
 
 Texts = Mapping[str, tuple[str, str | None]]
-"""Description and unit by column."""
+"""Description and unit, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +23,19 @@ class Column:
     name: str
     type: str
     description: str
-    """Empty where none was found."""
+    """Description; empty if none was found."""
     unit: str | None
     line: int
-    """Line of the file of the item that makes it."""
+    """Line of the item that makes it in the file."""
     is_inherited: bool
-    """True where the text, or the lack of one, is that of the column it is passed on from."""
+    """True if its text, or the lack of one, is that of the column it passes on."""
     is_made: bool
-    """True where the item is more than a column passed on."""
+    """True if the item is more than a column passed on."""
 
 
 @functools.cache
 def of_tables() -> dict[str, Texts]:
-    """Texts of every table of `schema/`."""
+    """Return the texts of every table of `schema/`."""
     from charz.schema import database
 
     return {t.TABLE: {c.name: (c.description, c.unit) for c in ddl.columns(t)} for t in database.TABLES}
@@ -49,10 +48,10 @@ def resolve(
     aliases: Mapping[str, str],
     known: Mapping[str, Texts],
 ) -> list[Column]:
-    """Columns of a relation from what `DESCRIBE` says of its body, the relations it reads and their texts.
+    """Resolve the columns of a relation from the `DESCRIBE` of its body, the relations it reads and their texts.
 
-    A column without a text has an empty description, which `lint` reports. Raises `CharzError` naming file and column
-    where the items are not what the body gives.
+    A column without a text has an empty description, which `lint` reports. Raises `CharzError` naming file and column if the items do
+    not match the body's outputs.
     """
     columns = []
     for item, name, kind in _pair(document, outputs):
@@ -66,7 +65,7 @@ def resolve(
 
 
 def _pair(document: Document, outputs: Sequence[tuple[str, str]]) -> list[tuple[Item, str, str]]:
-    """Each output with the item that makes it; a star makes all up to the next named one."""
+    """Pair each output with the item that makes it; a star makes all up to the next named one."""
     paired: list[tuple[Item, str, str]] = []
     names = [name for name, _ in outputs]
     position = 0
@@ -86,7 +85,7 @@ def _pair(document: Document, outputs: Sequence[tuple[str, str]]) -> list[tuple[
     if position < len(outputs):
         if star is None:
             extra = ", ".join(names[position:])
-            raise CharzError("columns that no item names", document.place, f"the body gives {extra} besides")
+            raise CharzError("columns that no item names", document.place, f"the body also gives {extra}")
         paired += [(star, *outputs[i]) for i in range(position, len(outputs))]
     return paired
 

@@ -1,18 +1,18 @@
-"""Triggers in the file that keep maintained tables equal to `rebuild.NAME` whichever client writes the facts.
+"""Triggers that keep maintained tables equal to `rebuild.NAME`, whichever client writes the facts.
 
-A statement on a fact queues the keys whose rows it may change, parts (`PARTS`) or runs (`RUNS`). The queue's own
-triggers then delete the rows of those keys from each maintained table and insert them as evaluated anew, table after
-table: triggers of one event fire in the order of their names, each to its end. What several tables read is evaluated
-once, in a table of `rebuild` that is empty afterwards. Bodies hold the text of the views between, so that views can be
-replaced beneath them. A queue stays as a list of what was evaluated since the last refresh: a trigger may not empty the
-table that fires it, and one more on every fact would cost each opening of the file.
+A statement on a fact queues the keys whose rows it may change, parts (`PARTS`) or runs (`RUNS`). The queue's own triggers then delete
+the rows of those keys from each maintained table and insert the recomputed ones, table after table: triggers of one event fire in order
+of their names, each to its end. Views that several tables read are evaluated once, into a table of `rebuild` that is emptied
+afterwards. Bodies contain the text of intermediate views, so that these views can be replaced. A queue keeps the keys evaluated since
+the last refresh: a trigger may not empty the table that fires it, and another trigger on every fact would slow each opening of the
+file.
 
-A client's own write to a maintained table would move nothing and be gone at the next change, so that it is refused: every
-statement on one fails but while `rebuild.writing` has a row, which the first trigger of a queue, and charz where it writes
-them itself (`writing`), puts there and the last takes away.
+A client's write to a maintained table would change nothing and disappear at the next change, so it is refused: every such statement
+fails unless `rebuild.writing` has a row, which a queue's first trigger, and charz's own writes (`writing`), insert and the last trigger
+deletes.
 
-What DuckDB 2.0 does with triggers: `MERGE` and `ON CONFLICT DO UPDATE` into these facts are refused; names resolve in
-the current database; `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind.
+Limits of triggers in DuckDB 2.0: `MERGE` and `ON CONFLICT DO UPDATE` into these facts are refused; names resolve in the current
+database; `EXPORT DATABASE` and `COPY FROM DATABASE` drop triggers.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from .keys import CHAIN
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
-"""Transition tables: rows as a statement leaves them, and as it found them."""
+"""Transition tables: the rows after and before a statement."""
 
 _PREFIX = "charz_"
-"""Of the names of triggers."""
+"""Prefix of the names of triggers."""
 
 EVENTS = ("INSERT", "UPDATE", "DELETE")
 _TRANSITIONS = {"INSERT": (NEW,), "UPDATE": (OLD, NEW), "DELETE": (OLD,)}
 _REFERENCING = {NEW: f"NEW TABLE AS {NEW}", OLD: f"OLD TABLE AS {OLD}"}
 
 SHARED_VALUES = {"efficiency": ("kernel_class", "operator_name", "precision_class")}
-"""Columns by which rows of one part decide which rows others have: every value that any row has is a row of all."""
+"""Columns in which rows of one part decide which rows other parts have: every value in any row is a row of all parts."""
 
 
 SHIPPED = "shipped_part"
-"""Fact by which parts are compared with each other: rules read it of all parts, whichever are evaluated."""
+"""Fact by which parts are compared: rules read it for all parts, whichever are evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Keys whose rows have changed, of one layer."""
+    """The keys of one layer whose rows have changed."""
 
     layer: str
     table: str
@@ -61,52 +61,52 @@ class Queue:
 
     @property
     def definition(self) -> str:
-        """The statement that makes it."""
+        """Statement that creates the queue's table."""
         types = {"scenario_id": "BIGINT"}
         columns = ", ".join(f"{key} {types.get(key, 'VARCHAR')} NOT NULL" for key in self.keys)
         return f"CREATE TABLE {self.table} ({columns})"
 
     def holds(self, columns: Sequence[str]) -> str:
-        """Condition on a row that its key was queued; of a table that has a part of the key only, by that; of one of what parts have
-        in common, that a part which has it was."""
+        """Write the condition that a row's key was queued; for a table with part of the key, by that; for a table that parts share, that
+        one of its parts was queued."""
         tests = [f"{key} IN (SELECT {key} FROM {NEW})" for key in self.keys if key in columns]
         if not tests and CHAIN in columns:
             return f"{CHAIN} IN (SELECT {CHAIN} FROM {_CHAINS} WHERE hardware IN (SELECT hardware FROM {NEW}))"
         return " AND ".join(tests)
 
     def leaves(self, columns: Sequence[str]) -> str:
-        """Condition on a row that it is evaluated anew, or that nothing has its key any more."""
+        """Write the condition on rows to delete: they are evaluated again, or their key is gone."""
         is_common = CHAIN in columns and not set(self.keys) & set(columns)
         return self.holds(columns) + (f" OR {CHAIN} NOT IN (SELECT {CHAIN} FROM {_CHAINS})" if is_common else "")
 
 
 _CHAINS = "main.part_backend"
-"""Table of the groups of efficiencies that parts take."""
+"""Table of the groups of efficiencies that parts use."""
 
 TURN = f"{REBUILD}.turn"
-"""Table of one row that every maintaining transaction updates: of two at once, each evaluating from what it alone sees, the
-engine refuses the second."""
+"""Table of one row that every maintaining transaction updates: if two run at once, each would evaluate only what it sees, so the engine
+refuses the second."""
 
 READ = f"{REBUILD}.read_name"
 """Table of the names by which triggers read tables and views."""
 
 QUEUE = f"{REBUILD}.USE_this_database_before_you_write_to_it"
-"""How the names of the queues begin. A body names its tables in the current database; where a client writes through an alias
-(`UPDATE x.hardware_power`), the engine refuses with the name of the queue that it misses there: so it says what to do."""
+"""Prefix of the queues' names. A trigger's body names tables in the current database; if a client writes through an alias (`UPDATE
+x.hardware_power`), the engine fails to find the queue and its message shows this name, which tells the client what to do."""
 
 PARTS = Queue(HARDWARE, f"{QUEUE}_hardware", ("hardware",))
 RUNS = Queue(WORKLOAD, f"{QUEUE}_run", ("model", "scenario_id"))
 
 
 WRITING = f"{REBUILD}.writing"
-"""Table that has a row while maintained tables are written by whoever may."""
+"""Table that has a row while permitted writes to maintained tables run."""
 
 _OPEN, _CLOSE = f"INSERT INTO {WRITING} VALUES (TRUE)", f"DELETE FROM {WRITING}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger to be made."""
+    """A trigger to create."""
 
     table: str
     name: str
@@ -116,14 +116,20 @@ class Trigger:
 
     @property
     def sql(self) -> str:
-        """The statement that makes it."""
+        """Statement that creates the trigger.
+
+        >>> queue = "INSERT INTO rebuild.queue SELECT hardware FROM charz_new"
+        >>> print(Trigger("main.price", "charz_insert_hardware", "INSERT", queue, (NEW,)).sql)
+        CREATE TRIGGER charz_insert_hardware AFTER INSERT ON main.price REFERENCING NEW TABLE AS charz_new FOR EACH STATEMENT
+        INSERT INTO rebuild.queue SELECT hardware FROM charz_new
+        """
         referencing = " ".join(_REFERENCING[t] for t in self.transitions)
         referencing = f"REFERENCING {referencing} " if referencing else ""
         return f"CREATE TRIGGER {self.name} AFTER {self.event} ON {self.table} {referencing}FOR EACH STATEMENT\n{self.statement}"
 
 
 def install(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the triggers, the queues they need, and the list of them; none may be there."""
+    """Create the triggers, their queues, and the list of them; none may exist."""
     from charz.schema import database
     from charz.schema.meta import MaintenanceTrigger
 
@@ -153,7 +159,7 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def drop(connection: duckdb.DuckDBPyConnection) -> None:
-    """Drop the triggers that charz made, with queues and stages; a user's own stay."""
+    """Drop the triggers that charz made, with queues and stages; a user's own triggers stay."""
     for table, name, schema, _ in _present(connection):
         if name.startswith(_PREFIX):
             connection.execute(f"DROP TRIGGER {ddl.quote(name)} ON {ddl.quote(schema)}.{ddl.quote(table)}")
@@ -167,7 +173,7 @@ def drop(connection: duckdb.DuckDBPyConnection) -> None:
 
 @contextlib.contextmanager
 def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """No trigger fires within the block; in the caller's transaction, which undoes the drop if it fails."""
+    """Drop all triggers for the duration of the block, in the caller's transaction, which restores them if it fails."""
     drop(connection)
     yield
     install(connection)
@@ -175,10 +181,10 @@ def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Maintained tables take what is written to them within the block; in the caller's transaction."""
+    """Allow writes to maintained tables within the block, in the caller's transaction."""
     schema, table = WRITING.split(".")
     query = "SELECT 1 FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (current_database(), ?, ?)"
-    if not connection.execute(query, [schema, table]).fetchall():  # no trigger is there that refuses
+    if not connection.execute(query, [schema, table]).fetchall():  # no trigger exists that refuses
         yield
         return
     connection.execute(_OPEN)
@@ -190,7 +196,7 @@ def writing(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Triggers that charz installed and the file no longer has as they were, as `name on table`."""
+    """Return the triggers that charz installed and that the file lacks or has changed, as `name on table`."""
     present = {(table, name): comparable(sql) for table, name, _, sql in _present(connection)}
     listed = connection.execute("SELECT table_name, trigger_name, sql FROM maintenance_trigger").fetchall()
     known = {(table, name): comparable(sql) for table, name, sql in listed}
@@ -201,17 +207,21 @@ def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def comparable(sql: str) -> str:
-    """A statement as DuckDB prints it, the names of its EXCLUDE lists, which it prints in any order, in one."""
+    """Sort the names of EXCLUDE lists in a statement, which DuckDB prints in any order.
+
+    >>> comparable("SELECT * EXCLUDE (b, a) FROM t")
+    'SELECT * EXCLUDE (a, b) FROM t'
+    """
     return re.sub(r"EXCLUDE \(([^()]*)\)", lambda m: f"EXCLUDE ({', '.join(sorted(m[1].split(', ')))})", sql)
 
 
 def expected(connection: duckdb.DuckDBPyConnection) -> list[Trigger]:
-    """The triggers that follow from what the file says of its views."""
+    """Return the triggers that follow from the file's catalog of views."""
     return list(_Maker(connection).triggers())
 
 
 def clears(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """By which of its columns a changed row of a fact finds the answers at hand that are deleted; empty where all are."""
+    """Return, for each fact, the column by which a changed row finds the answers to delete; empty if it deletes all."""
     return dict(_Maker(connection).clears())
 
 
@@ -228,7 +238,7 @@ def _stage(name: str) -> str:
 
 
 class _Maker:
-    """What the relations of a file are kept by."""
+    """A maker of the triggers of a file's relations."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
@@ -245,7 +255,7 @@ class _Maker:
         ]
 
     def triggers(self) -> Iterator[Trigger]:
-        """All of them, those of facts before those of queues: the engine binds one with all that it fires."""
+        """Yield all triggers, those of facts before those of queues: the engine binds a trigger with all that it fires."""
         for table, stated, derived in restate.ratios() if restate.DERIVED in self._relations else ():
             for event in EVENTS:
                 yield from self._restating(table, stated, derived, event)
@@ -273,7 +283,7 @@ class _Maker:
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
 
     def clears(self) -> Iterator[tuple[str, str]]:
-        """Each fact that answers rest on, with the column by which its rows find them."""
+        """Yield each fact that answers depend on, with the column by which its rows find them."""
         own = {"model": "model", "scenario": "scenario_id"}
         for fact, columns in self._facts.items():
             if fact == restate.RESTATED or not {fact} & (self._answered | self._read(PARTS) | self._read(RUNS)):
@@ -282,7 +292,7 @@ class _Maker:
             yield fact, own.get(fact, "") if is_of_runs else next((n for n in _NARROWING if n in columns), "")
 
     def _restating(self, table: type[Row], stated: str, derived: str, event: str) -> Iterator[Trigger]:
-        """Keep what the rules give for a number that a client states; before its part is evaluated anew."""
+        """Keep the derived value of a number that a client restates, before its part is evaluated again."""
         places = restate.changed(table, stated, derived, event, OLD, NEW)
         fact, transitions = f"main.{table.TABLE}", _TRANSITIONS[event]
         kept, name = f"main.{restate.RESTATED}", f"charz_0_{event.lower()}"
@@ -315,17 +325,17 @@ class _Maker:
             yield Trigger(f"main.{table.name}", name, event, f"INSERT INTO {WRITING} {refusal}", ())
 
     def names(self) -> list[str]:
-        """Every name by which a statement of a trigger may read."""
+        """Return every name by which a trigger's statement may read."""
         return sorted({*self._relations, *(name for relation in self._relations.values() for name in relation.reads)})
 
     def _turn(self) -> str:
-        """Statement that takes the turn of a transaction, and refuses it where a temporary table hides one that triggers read:
-        even `main.hardware` means the temporary one then."""
+        """Write the statement that takes a transaction's turn. It fails if a temporary table hides one that triggers read: even
+        `main.hardware` then means the temporary one."""
         hiding = " UNION ALL ".join(
             f"SELECT {kind}_name AS name FROM duckdb_{kind}s() WHERE temporary" for kind in ("table", "view")
         )
         message = (
-            "'the temporary table or view ' || MIN(name) || ' hides one of that name by which charz keeps its tables: drop temp.'"
+            "'the temporary table or view ' || MIN(name) || ' hides a table or view that the triggers of charz read: drop temp.'"
             " || MIN(name) || ', or write from another connection'"
         )
         found = f"SELECT CASE WHEN COUNT(*) > 0 THEN error({message}) ELSE 1 END FROM ({hiding})"
@@ -335,7 +345,7 @@ class _Maker:
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
 
     def _shared(self, queue: Queue) -> list[str]:
-        """Views of the layer that several of its tables read: evaluated once for all of them."""
+        """Return the views of the layer that several of its tables read: these are evaluated once for all tables."""
         readers = Counter(view for table in self._tables[queue] for view in table.reads)
         return [
             r.name
@@ -344,15 +354,15 @@ class _Maker:
         ]
 
     def _read(self, queue: Queue) -> set[str]:
-        """All that the maintained tables of a layer read."""
+        """Return all relations that the maintained tables of a layer read."""
         return self._upstream([table.name for table in self._tables[queue]])
 
     def _upstream(self, names: Sequence[str]) -> set[str]:
-        """All that some relations read."""
+        """Return all relations that some relations read."""
         return graph.ancestors(names, {name: relation.reads for name, relation in self._relations.items()})
 
     def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
-        """Statements of a queue's triggers, in order, each with a word for its name."""
+        """Yield the statements of a queue's triggers, in order, each with a word for its name."""
         yield "open", _OPEN
         for relation in self._relations.values():
             if relation.name in self.staged[queue]:
@@ -363,7 +373,7 @@ class _Maker:
                 condition = queue.leaves(self._columns[relation.name])
                 where = f" WHERE {condition}" if condition else ""
                 yield f"delete_{relation.name}", f"DELETE FROM {name}{where}"
-                # In the order in which all are filled at once: sums over them end in the same digits.
+                # In the order of a complete refill, so that sums over the rows end in the same digits.
                 rows = f"SELECT * FROM ({self._evaluation(queue, relation)}) ORDER BY {', '.join(relation.grain)}"
                 yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{rows}"
         for view in self.staged[queue]:
@@ -373,7 +383,7 @@ class _Maker:
         yield "close", _CLOSE
 
     def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
-        """A relation's rows of the keys queued: what it reads is cut down to those keys first."""
+        """Write the query for a relation's rows of the queued keys: its inputs are first limited to those keys."""
         stages = [name for name in self.staged[queue] if staged and name != relation.name]
         between = [r.name for r in self._relations.values() if not r.is_table and r.name not in stages]
         reads = {name: r.reads for name, r in self._relations.items()}
@@ -403,12 +413,12 @@ class _Maker:
             yield Trigger(f"main.{fact}", name, event, f"INSERT INTO {queue.table} {keys}", transitions)
 
     def _forgetting(self, fact: str, event: str, key: str, changed: str) -> Trigger:
-        """Delete the answers of the parts or models whose rows of a fact change that answers read by themselves."""
+        """Delete the answers of the parts or models whose rows change in a fact that answers read directly."""
         statement = f"DELETE FROM {answers.STORED} WHERE {key} IN ({changed})"
         return Trigger(f"main.{fact}", f"charz_{event.lower()}_answers", event, statement, _TRANSITIONS[event])
 
     def _of_model(self, event: str) -> Iterator[Trigger]:
-        """Ingest writes models and their runs itself; by hand a model is deleted, or a number of it changed."""
+        """Handle deleted and changed rows of `model`; ingest writes models and their runs itself."""
         if event == "DELETE" and self._tables[RUNS]:
             yield Trigger("main.model", "charz_00_turn", event, self._turn(), (OLD,))
             yield Trigger("main.model", "charz_0_open", event, _OPEN, ())
@@ -432,8 +442,8 @@ class _Maker:
         return f"SELECT m.model, s.scenario_id FROM main.model AS m CROSS JOIN {changed} AS s"
 
     def _changed_parts(self, fact: str, transitions: Sequence[str]) -> str:
-        """Parts by the narrowest column that the fact shares with them; of facts that decide what parts lend each other, their
-        siblings too."""
+        """Write the query for the changed parts, by the narrowest column that the fact shares with them; for facts that decide what parts
+        lend each other, their siblings too."""
         columns = self._facts[fact]
         condition = next((c for name, c in _NARROWING.items() if name in columns), None)
         if condition is None:
@@ -457,18 +467,18 @@ _NARROWING = {
     "compute_capability": "c.compute_capability = h.compute_capability",
     "family": "c.family IN ('*', h.family)",
 }
-"""Which parts a row of a fact concerns, by the column it has, the narrowest first."""
+"""Condition for the parts that a row of a fact concerns, by the column it has, the narrowest first."""
 
 SIBLINGS = {
     SHIPPED: "SELECT architecture FROM ({changed})",
     "efficiency": f"SELECT l.architecture FROM main.{SHIPPED} AS l"
     " SEMI JOIN ({changed}) AS c ON c.scope = CONCAT('hardware:', l.hardware)",
 }
-"""Facts that decide what parts of one architecture lend each other, with the architectures that a change of theirs concerns."""
+"""Facts that decide what parts of one architecture lend each other, with the query for the architectures that a change concerns."""
 
 
 def _values_differ(fact: str, transitions: Sequence[str]) -> str:
-    """Condition that a statement added or removed a value of the columns by which parts hang together."""
+    """Write the condition that a statement added or removed a value in the columns that parts share."""
     columns = ", ".join(SHARED_VALUES[fact])
     after = f"SELECT {columns} FROM main.{fact}"
     before = after

@@ -1,7 +1,7 @@
-"""The cost model installed in a database: views, tables kept equal to one, and their documentation.
+"""Installation of the cost model in a database: views, maintained tables, and their documentation.
 
-`documents` parses a file, `reading` finds what it reads and the order, `texts` what its columns hold. Here they are
-put into a file: models as views, maintained tables as `rebuild.NAME` (a view) and `NAME` (its rows).
+`documents` parses a file, `reading` finds what it reads and the order, `texts` the descriptions of its columns. This module installs
+them: models as views, maintained tables as `rebuild.NAME` (a view) and `NAME` (its rows).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view or maintained table: its file, and what it reads."""
+    """A view or maintained table: its file and the relations it reads."""
 
     document: Document
     relations: tuple[str, ...]
     """Tables and views it reads, those of the outermost `FROM` first."""
     aliases: Mapping[str, str]
-    """Name in the outermost `FROM` -> relation."""
+    """Relation of each name in the outermost `FROM`."""
     body: str
-    """The query that gives its rows, every macro written out."""
+    """Query for its rows, with every macro expanded."""
 
     @property
     def name(self) -> str:
@@ -45,37 +45,37 @@ class View:
 
     @property
     def layer(self) -> str:
-        """Folder it stands in."""
+        """Folder of its file."""
         return self.document.layer
 
     @property
     def is_table(self) -> bool:
-        """True where its rows are kept."""
+        """True if its rows are kept."""
         return self.document.is_table
 
     @property
     def description(self) -> str:
-        """What it answers."""
+        """Question that it answers."""
         return self.document.description
 
     @property
     def grain(self) -> tuple[str, ...]:
-        """Columns that tell its rows apart."""
+        """Columns that identify a row."""
         return self.document.grain
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A view or maintained table as a database has it."""
+    """A view or maintained table as installed in a database."""
 
     view: View
     columns: tuple[texts.Column, ...]
     at_hand: str
-    """How it is kept at hand, as `view_catalog` says."""
+    """Kind of its rows at hand, as in `view_catalog`."""
 
     @property
     def relation(self) -> Relation:
-        """Its row of `view_catalog` with its columns."""
+        """Row of `view_catalog`, with the columns."""
         view, names = self.view, tuple(column.name for column in self.columns)
         return Relation(
             view.name, view.is_table, view.layer, view.relations, view.body, view.grain, self.at_hand, names
@@ -83,40 +83,40 @@ class Installed:
 
 
 def load(root: Path | None = None) -> list[View]:
-    """Every relation under the layer folders, each after those it reads.
+    """Load every relation under the layer folders, each after those it reads.
 
-    Raises `CharzError` for a file that does not parse, a name used twice, and relations that read each other in a circle.
+    Raises `CharzError` for a file that does not parse, a repeated name, or relations that read each other in a cycle.
     """
     return list(_parsed(_read(root or ROOT)))
 
 
 def formulas(root: Path | None = None) -> list[macros.Macro]:
-    """Every macro as its file has it, by name."""
+    """Parse every macro's file, sorted by name."""
     return [macros.parse(path, text) for path, text in _read(root or ROOT) if _is_macro(path)]
 
 
 def fingerprint(root: Path | None = None) -> str:
-    """Hash of every file, and of the code that makes triggers and texts of them."""
+    """Hash every file, and the code that makes triggers and texts from them."""
     root = root or ROOT
     return _fingerprint(root, tuple((path, path.stat().st_mtime_ns) for path in (*files(root), *ROOT.glob("*.py"))))
 
 
 @functools.lru_cache(maxsize=4)
 def _fingerprint(root: Path, changed: tuple[tuple[Path, int], ...]) -> str:
-    """Hash of the files as they are since they were changed last."""
+    """Hash the files in their state at the last change."""
     return _hash(_read(root))
 
 
 def files(root: Path) -> list[Path]:
-    """Files of macros, then those of relations by layer and name."""
+    """Return the files of macros, then those of relations by layer and name."""
     return [path for folder in (macros.FOLDER, *LAYERS) for path in sorted((root / folder).glob("*.sql"))]
 
 
 def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
-    """Make everything anew: views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`.
+    """Install everything again: views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`.
 
-    Runs in the caller's transaction. Where all that the runs follow from is as it was, their rows stay. What an earlier
-    charz installed and this one does not have is dropped; a user's own stays.
+    Runs in the caller's transaction. Rows of runs stay if nothing they follow from has changed. Relations that an earlier charz
+    installed and this one lacks are dropped; a user's own stay.
     """
     from . import maintain, restate, triggers
 
@@ -136,11 +136,10 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
 def create(
     connection: duckdb.DuckDBPyConnection, ordered: Iterable[View], kept: Collection[str] = ()
 ) -> list[Installed]:
-    """Make views, and maintained tables without rows but those kept, with their comments.
+    """Create views with their comments, and maintained tables without rows except those kept.
 
-    The engine binds a view together with all it reads, down to the tables, which multiplies over a deep
-    stack. So an empty temporary table, found before a view of its name, stands in for each view that is
-    made until all are. Raises `CharzError` naming the file whose SQL does not bind.
+    The engine binds a view with all it reads, down to the tables, which multiplies over a deep stack. So until all views are made, an
+    empty temporary table, found before a view of its name, replaces each. Raises `CharzError` naming the file whose SQL does not bind.
     """
     ordered = sorted(ordered, key=lambda view: view.layer == ANSWER)
     at_hand = kinds(ordered)
@@ -169,7 +168,7 @@ def create(
 
 
 def kinds(views: Iterable[View]) -> dict[str, str]:
-    """How each relation is at hand: as its file says, `derived` for a report that reads costs of such relations alone."""
+    """Determine the kind of each relation at hand: its file's tag, or `derived` for a report that reads costs only through such relations."""
     found: dict[str, str] = {}
     live: set[str] = set()
     for view in views:
@@ -183,7 +182,7 @@ def kinds(views: Iterable[View]) -> dict[str, str]:
 
 
 def _check_at_hand(installed: Iterable[Installed]) -> None:
-    """Raise `CharzError` for a column that two relations share whose rows are kept as one, and that means different things."""
+    """Raise `CharzError` if two relations stored together share a column with different meanings."""
     seen: dict[str, tuple[str, str]] = {}
     for one in installed:
         for column in one.columns if one.at_hand == "stored" else ():
@@ -212,14 +211,14 @@ def _make(
 
 
 def rebuilding(view: View, ordered: Iterable[View]) -> str:
-    """A maintained table's rows evaluated from facts and the maintained tables it reads, each view in between once."""
+    """Write the query for a maintained table's rows from facts and the maintained tables it reads, each intermediate view once."""
     ordered = list(ordered)
     reads = {v.name: v.relations for v in ordered}
     bodies = {v.name: v.body for v in ordered if not v.is_table}
     parts = compose.ancestors(view.name, reads, list(bodies))
     kept = {v.name for v in ordered if v.is_table}
     read = sorted({r for name in (view.name, *parts) for r in reads[name]} & kept)
-    # Within `rebuild` a name without a schema would be that of the view.
+    # Within `rebuild` an unqualified name would be the view's.
     shielded = [(name, f"SELECT * FROM main.{ddl.quote(name)}") for name in read]
     return compose.composed(view.body, [*shielded, *((name, bodies[name]) for name in parts)])
 
@@ -244,11 +243,11 @@ def _definition(outputs: Iterable[tuple[str, str]]) -> str:
 
 
 KEPT, LIVE = " Kept equal to", " Evaluated when it is asked;"
-"""How remarks begin that hold in a charz file alone."""
+"""Beginnings of remarks that apply only in a charz file."""
 
 
 def _comments(installed: Installed) -> Iterable[str]:
-    """`COMMENT ON` of the relation and each of its columns, and of the relation at hand of its name."""
+    """Yield `COMMENT ON` for the relation, each of its columns, and its relation at hand."""
     view = installed.view
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
@@ -269,8 +268,8 @@ def _comments(installed: Installed) -> Iterable[str]:
 
 
 def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own: Iterable[View] = ()) -> None:
-    """Drop the triggers, views and maintained tables that charz installed, but those kept, and what they say of
-    themselves; and those of this charz's `own`, where the file has forgotten that it has them."""
+    """Drop the triggers, views and maintained tables that charz installed, except those kept, and their descriptions; also this charz's
+    `own`, which the file may have without listing them."""
     from . import triggers
 
     triggers.drop(connection)
@@ -283,7 +282,7 @@ def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own:
 
 
 def _same_runs(connection: duckdb.DuckDBPyConnection, ordered: Sequence[View]) -> set[str]:
-    """The maintained tables of runs, if each would be evaluated by the text it was, down to the facts; else none."""
+    """Return the maintained tables of runs if their texts, down to the facts, are all unchanged; else none."""
     from . import installed
 
     before = {r.name: (f"{r.is_table} {r.body}", r.reads) for r in installed.relations(connection)}
@@ -294,13 +293,13 @@ def _same_runs(connection: duckdb.DuckDBPyConnection, ordered: Sequence[View]) -
 
 
 def _upstream_text(name: str, known: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, str]:
-    """Bodies of a relation and of all that it reads."""
+    """Return the bodies of a relation and of all that it reads."""
     upstream = {name} | graph.ancestors([name], {relation: reads for relation, (_, reads) in known.items()})
     return {relation: known[relation][0] for relation in upstream if relation in known}
 
 
 def _read(root: Path) -> tuple[tuple[Path, str], ...]:
-    """Every file with its text, read once, so that what is made is what is hashed."""
+    """Read every file once, so that the hash is that of the installed text."""
     return tuple((path, path.read_text()) for path in files(root))
 
 
@@ -365,5 +364,5 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Ins
 
 
 def _first_lines(error: Exception) -> str:
-    """The part of an engine's message that says what is wrong, without its drawing."""
+    """Return the lines of an engine's message that describe the error, without its drawing."""
     return " ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip() and "^" not in line)

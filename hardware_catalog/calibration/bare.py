@@ -1,8 +1,7 @@
-"""Bare operators as a synthetic model, so that they go through the very same SQL as a network.
+"""Bare operators as a synthetic model, evaluated by the same SQL as a network.
 
-Every operator is one kernel; the tables below stand in for an ingested model's. The answer is
-device time at full clock without the host: a power limit acts on a whole run, and these are no run. `power_s` is the least
-time that the limit would allow an operator alone.
+Every operator is one kernel; the tables below replace an ingested model's. The answer is device time at full clock without the host,
+because a power limit acts on a whole run. `power_s` is the shortest time that the limit would allow an operator alone.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ from .workbench import Workbench
 
 MODEL = "bare"
 PRODUCT_BACKEND = "onnxruntime"
-"""One without efficiency rows of its own: bare products are timed without a framework around them."""
+"""Backend without its own efficiency rows: bare products are timed without a framework."""
 
 _QUANTITIES = ("macs", "flops", "threads", "m", "n", "k", "groups")
-"""Quantities of a step, as `schema.workload.Term` names them."""
+"""Quantities of a step, by their names in `schema.workload.Term`."""
 
 
 def times(
@@ -52,16 +51,16 @@ def times(
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
 ) -> pl.DataFrame:
-    """Predicted time of every matrix product on every part: columns `m, n, k, hardware, cache_state,
-    device_s` and what the view says of tile and bound. `products` has `m, n, k` and, optionally,
-    `gemm_count`. The activation counts as written by an earlier kernel, the weight does not."""
+    """Predict the time of every matrix product on every part: columns `m, n, k, hardware, cache_state, device_s` and the view's columns on
+    tile and bound. `products` has `m, n, k` and, optionally, `gemm_count`. The activation counts as written by an earlier kernel, the
+    weight does not."""
     shapes = numbered(products)
     with product_bench(connection, shapes, hardware, precision, efficiency, overrides, cache_states) as bench:
         return shapes.join(read(bench), on="operator_id")
 
 
 def numbered(products: pl.DataFrame) -> pl.DataFrame:
-    """The distinct products, each with its `operator_id`."""
+    """Number the distinct products by `operator_id`."""
     shapes = products.unique(maintain_order=True).with_row_index("operator_id")
     shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
     return shapes if "gemm_count" in shapes.columns else shapes.with_columns(gemm_count=pl.lit(1.0))
@@ -76,7 +75,7 @@ def product_bench(
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
 ) -> Workbench:
-    """The views over numbered products, to be read with `read`."""
+    """Make a workbench of numbered products, for `read`."""
     macs = pl.col("gemm_count") * pl.col("m") * pl.col("n") * pl.col("k")
     operators = shapes.select(
         "operator_id", "m", "n", "k", operator_class=pl.lit("linear"), step_class=pl.lit("gemm"), macs=macs, flops=2.0 * macs,
@@ -100,12 +99,11 @@ def operator_times(
     cache_states: tuple[str, ...] = ("warm",),
     steps: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Predicted time of every operator on every part, with what the view says of tile and bound.
+    """Predict the time of every operator on every part, with the view's columns on tile and bound.
 
-    `operators` has `operator_id, operator_class, step_class`, the quantities `macs, flops, threads, m, n, k,
-    groups` (null where there is none) and the elements of its border: `read_elements` written by an
-    earlier kernel, `weight_elements`, `written_elements`. Operators of several steps leave class and quantities to
-    `steps`, which has `operator_id, step` and these columns.
+    `operators` has `operator_id, operator_class, step_class`, the quantities `macs, flops, threads, m, n, k, groups` (null if not
+    applicable) and the elements that cross its border: `read_elements` written by an earlier kernel, `weight_elements`,
+    `written_elements`. For operators of several steps, `steps` has class and quantities, with `operator_id, step` and these columns.
     """
     stand_ins = tables(operators, precision, backend, steps) | (overrides or {})
     with _bench(connection, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
@@ -113,7 +111,7 @@ def operator_times(
 
 
 def read(bench: Workbench) -> pl.DataFrame:
-    """What the views say of every operator on every part under every cache state."""
+    """Read every operator's costs on every part under every cache state."""
     return bench.sql(
         """
         SELECT c.anchor_operator_id AS operator_id, c.hardware, c.cache_state,
@@ -147,8 +145,7 @@ def _bench(
 def tables(
     operators: pl.DataFrame, precision: str, backend: str, steps: pl.DataFrame | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Workload and compiled tables of a model whose kernels are the given operators; `steps` as in
-    `operator_times`."""
+    """Make the workload and compiled tables of a model whose kernels are the given operators; `steps` as in `operator_times`."""
     listed = operators.with_columns(model=pl.lit(MODEL))
     steps = listed.with_columns(step=pl.lit("main")) if steps is None else steps.with_columns(model=pl.lit(MODEL))
     tensors = _tensors(listed, precision)
@@ -202,7 +199,7 @@ def _model() -> pl.DataFrame:
 
 
 def _terms(steps: pl.DataFrame) -> pl.DataFrame:
-    """Every quantity of every step as a constant term."""
+    """Make every quantity of every step a constant term."""
     return pl.concat(
         steps.filter(pl.col(name).is_not_null()).select(
             "model", "operator_id", "step", quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
@@ -212,7 +209,7 @@ def _terms(steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tensors(operators: pl.DataFrame, precision: str) -> pl.DataFrame:
-    """Input, weight and result of every operator that has them."""
+    """Make the input, weight and result tensors of every operator that has them."""
     sides = (
         ("input", "read", "activation", "read_elements"),
         ("weight", "read", "weight", "weight_elements"),

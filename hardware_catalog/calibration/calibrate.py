@@ -1,4 +1,4 @@
-"""A calibration of measured parts: from the measurements of a database to a fit a backend, and its rows."""
+"""Calibration of measured parts: one fit per backend from a database's measurements, and its rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCOPES = ("hardware", "family", "architecture")
 """Columns of `hardware` that a scope may name."""
 
 LEAST_ROWS = 20
-"""Measured rows that a backend needs."""
+"""Fewest measured rows that a backend needs."""
 
 
 def fit(
@@ -34,11 +34,11 @@ def fit(
     folds: int = 6,
     host_factor: float = 1.0,
 ) -> list[Calibration]:
-    """A calibration a backend with enough measured rows, for a scope such as `hardware:rtx4090` or `family:gpu`.
+    """Fit a calibration for each backend with enough measured rows, for a scope such as `hardware:rtx4090` or `family:gpu`.
 
-    Fitted are the parts and backends named, by default all measured ones of the scope; `where` is a condition on rows
-    of `measurement` (alias `x`), `strength` the pull toward the values in force, `host_factor` the host time of the
-    machine over the reference. Raises `CharzError` for what is no scope, has no measurements or too few of them.
+    By default, all measured parts and backends of the scope are fitted; `hardware` and `backends` select some. `where` is a condition
+    on rows of `measurement` (alias `x`), `strength` the pull toward the current values, `host_factor` the machine's host time relative
+    to the reference. Raises `CharzError` for an invalid scope, or one with no or too few measurements.
     """
     parts = list(hardware) or parts_of(connection, scope)
     efficiency = connection.sql("SELECT * FROM efficiency").pl()
@@ -64,7 +64,7 @@ def fit(
 
 
 def parts_of(connection: duckdb.DuckDBPyConnection, scope: str) -> list[str]:
-    """Measured parts that a scope covers. Raises `CharzError` for what is no scope and where there are none."""
+    """Return the measured parts of a scope. Raises `CharzError` for an invalid scope or one without measurements."""
     kind, _, name = scope.partition(":")
     if kind not in SCOPES or not name:
         raise CharzError("not a scope", scope, next="write hardware:rtx4090 or family:gpu")
@@ -81,8 +81,8 @@ def parts_of(connection: duckdb.DuckDBPyConnection, scope: str) -> list[str]:
 
 
 def rows(calibrations: Sequence[Calibration], is_suite: bool = False) -> FittedRows:
-    """Rows of all backends. Bands of a family rest on parts left out where several were fitted: those are the errors a
-    part never seen will have. With `is_suite` the rows stay whatever the error on those left out."""
+    """Make the rows of all backends. If several parts were fitted, a family's bands come from left-out parts: these show the errors on an
+    unseen part. With `is_suite` the rows are kept whatever the error on left-out parts."""
     made = FittedRows()
     for result in calibrations:
         unseen_part = result.part_out_s is not None and not result.scope.startswith("hardware:")

@@ -1,4 +1,4 @@
-"""Fitted rows into the catalog's CSV tables, so that a calibration ships."""
+"""Writing of fitted rows into the catalog's CSV tables, so that a calibration ships."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from .store import numbered
 
 
 def replace_rows(folder: Path, rows: FittedRows) -> None:
-    """Put the rows in `efficiency.csv`, `prediction_band.csv`, `source.csv` and the tables of the constants of a
-    folder, in place of those with the same scope and backend, the same source, or the same key; of efficiencies only
-    of the resources that are fitted, for the others are set by hand; of bands only those of the same source or the
-    same batches, for other sizes come from other measurements. An efficiency row keeps the number that its key had."""
+    """Replace rows in `efficiency.csv`, `prediction_band.csv`, `source.csv` and the tables of constants in a folder.
+
+    New rows replace those with the same scope and backend, the same source, or the same key. Efficiencies are replaced only for fitted
+    resources, as the others are set by hand; bands only for the same source or batches, as other sizes come from other measurements. An
+    efficiency row keeps the number of its key.
+    """
     fitted = {(row.scope, row.backend) for row in rows.efficiency} | rows.withdrawn
     _replace(
         folder / "efficiency.csv", Efficiency, _with_own_numbers(folder / "efficiency.csv", rows.efficiency),
@@ -38,7 +40,7 @@ def replace_rows(folder: Path, rows: FittedRows) -> None:
 
 
 def _with_own_numbers(path: Path, rows: Sequence[Efficiency]) -> list[Efficiency]:
-    """The rows with the numbers that their keys have in the file; new ones with numbers above all of them."""
+    """Number the rows: a key's number from the file, for new keys numbers above all known ones."""
     known = {tuple(row[c] for c in Efficiency.KEY): int(row["efficiency_id"]) for row in _read(path)}
     keys = [tuple(str(getattr(row, c)) for c in Efficiency.KEY) for row in rows]
     new = iter(numbered((row for row, key in zip(rows, keys, strict=True) if key not in known), known.values()))
@@ -49,7 +51,7 @@ def _with_own_numbers(path: Path, rows: Sequence[Efficiency]) -> list[Efficiency
 
 
 def _replace(path: Path, row_type: type[Row], rows: Sequence[Row], is_old: Callable[[dict[str, str]], bool]) -> None:
-    """Leave out the old rows and write the new ones after those that stay; a table without new or old rows stays."""
+    """Drop the old rows and append the new ones; a table without new or old rows is not written."""
     held = _read(path)
     kept = [row for row in held if not is_old(row)]
     if rows or len(kept) < len(held):
@@ -57,7 +59,7 @@ def _replace(path: Path, row_type: type[Row], rows: Sequence[Row], is_old: Calla
 
 
 def _replace_by_key(folder: Path, row_type: type[Row], rows: Sequence[Row]) -> None:
-    """Write each row where the one with its key stood, or at the end."""
+    """Replace each row that has the key of a new one, or append the new row."""
     path = folder / f"{row_type.TABLE}.csv"
     held = {tuple(row[name] for name in row_type.KEY): row for row in _read(path)}
     for row in map(_texts, rows):

@@ -1,7 +1,6 @@
-"""How far predictions are from measurements: one line of figures a group of rows.
+"""Errors of predictions: one line of statistics per group of rows.
 
-The error of a row is `ln(predicted / measured)`: symmetric, so that twice too slow and twice too
-fast weigh the same.
+The error of a row is `ln(predicted / measured)`, so that twice too slow and twice too fast weigh the same.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ LOG_RATIO = "log_ratio"
 
 
 def with_log_ratio(frame: pl.DataFrame, predicted: str = "latency_s", measured: str = "measured_s") -> pl.DataFrame:
-    """The frame with `log_ratio`; rows without a prediction or a positive measurement drop out."""
+    """Add the column `log_ratio` and drop rows without a prediction or a positive measurement."""
     return frame.filter((pl.col(predicted) > 0) & (pl.col(measured) > 0)).with_columns(
         (pl.col(predicted).log() - pl.col(measured).log()).alias(LOG_RATIO)
     )
@@ -23,10 +22,10 @@ def with_log_ratio(frame: pl.DataFrame, predicted: str = "latency_s", measured: 
 def table(
     frame: pl.DataFrame, by: Sequence[str], predicted: str = "latency_s", measured: str = "measured_s"
 ) -> pl.DataFrame:
-    """Score of each group: `rows`; where the column `unfitted_s` exists, `unfitted_median_error` and `unfitted_bias`, the score of
-    predictions without a factor on the host's time, and the least and the largest factor that the others take; `median_error` and
-    `p90_error` of |log ratio|, `bias` (median log ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`;
-    where the columns `p10_s` and `p90_s` exist, `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends."""
+    """Score each group: `rows`; if the column `unfitted_s` exists, `unfitted_median_error` and `unfitted_bias` of predictions without a
+    factor on the host's time, and the least and largest such factor; `median_error` and `p90_error` of |log ratio|, `bias` (median log
+    ratio: above 0 predicts too slow), `mape`, `within_30_fraction`, `spearman`; if the columns `p10_s` and `p90_s` exist,
+    `interval_coverage_fraction` and `mean_interval_width`, the ratio of its ends."""
     error, ratio = pl.col(LOG_RATIO).abs(), pl.col(predicted) / pl.col(measured)
     figures = [pl.len().alias("rows")]
     if "unfitted_s" in frame.columns:
@@ -42,7 +41,7 @@ def table(
         error.quantile(0.9, "linear").alias("p90_error"),
         pl.col(LOG_RATIO).median().alias("bias"),
         (ratio - 1).abs().mean().alias("mape"),
-        # Within 30 % in both directions: between 1/1.3 and 1.3 times the measurement.
+        # The ratio counts if it is between 1/1.3 and 1.3.
         ((ratio <= 1.3) & (ratio >= 1 / 1.3)).mean().alias("within_30_fraction"),
         pl.corr(predicted, measured, method="spearman").alias("spearman"),
     ]
@@ -57,8 +56,8 @@ def table(
 
 
 def band_table(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Of rows with `log_ratio`, `low_factor` and `high_factor`: the share that the bands hold, the mean logarithm of the ratio
-    of their ends, and that over the p90 of |log ratio|."""
+    """Score the bands of rows with `log_ratio`, `low_factor` and `high_factor`: the covered share, the mean logarithm of the ratio of
+    their ends, and the latter divided by the p90 of |log ratio|."""
     miss = -pl.col(LOG_RATIO)
     is_inside = (miss >= pl.col("low_factor").log()) & (miss <= pl.col("high_factor").log())
     width = (pl.col("high_factor") / pl.col("low_factor")).log().mean()
@@ -68,12 +67,12 @@ def band_table(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def worst(frame: pl.DataFrame, count: int, predicted: str = "latency_s", measured: str = "measured_s") -> pl.DataFrame:
-    """The rows with the largest errors, the worst first."""
+    """Return the rows with the largest errors, the worst first."""
     return with_log_ratio(frame, predicted, measured).sort(pl.col(LOG_RATIO).abs(), descending=True).head(count)
 
 
 def batch_class(column: str = "batch") -> pl.Expr:
-    """`1`, `2-8`, `9-64` or `>64`."""
+    """Classify batches as `1`, `2-8`, `9-64` or `>64`."""
     batch = pl.col(column)
     return (
         pl.when(batch == 1).then(pl.lit("1"))

@@ -1,10 +1,10 @@
-"""Few efficiency parameters from many whole-model times.
+"""Fit of a few efficiency parameters to many whole-model times.
 
-A kernel's device time follows `shape_cost`, with the macro `busy_time` over arrays, to which tests hold it on every class of
-kernels: compute = max(matrix, vector, naive), memory = max(dram, cache, reload, thread), busy = max(max + (1 - overlap) · min,
-feed) + reorder + paging + team, plus the gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen
-operator, memory format, resource); those that matter little share the row of their class, or `*`. Robust least squares on log
-ratios of whole-model time, pulled toward prior values.
+A kernel's device time follows `shape_cost`, with the macro `busy_time` over arrays; tests compare the two on every class of kernels:
+compute = max(matrix, vector, naive), memory = max(dram, cache, reload, thread), busy = max(max + (1 - overlap) · min, feed) + reorder +
+paging + team, plus the gap. A parameter is the maximum_fraction or half_work of one (kernel class or ATen operator, memory format,
+resource); less important ones share the row of their class, or `*`. The fit is robust least squares on log ratios of whole-model time,
+pulled toward prior values.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from .kernels import NATIVE, Floats, Kernels
 
 LIBRARY = ("reorder", "paging")
-"""What comes before the arithmetic: a library's order of its operands, the system's pages; without a row, nothing."""
+"""Costs before the arithmetic: a library's reordering of operands, the system's pages; without a row, 0."""
 
 THREAD = "thread"
-"""One thread alone, and the team that begins and ends; without a row, nothing is known of threads."""
+"""A single thread, and the start and finish of the thread team; without a row, unknown."""
 
 RESOURCES = ("matrix", "vector", "memory", "overlap", THREAD, *LIBRARY)
 _TERM = {"matrix": "matrix", "vector": "vector", "memory": "dram"}
@@ -40,7 +40,7 @@ _BOUNDS = {
     ("vector", "half_work"): (1e1, 1e7),
     ("memory", "half_work"): (1e1, 1e6),
 }
-"""Range of each kind of parameter; operations or bytes for half_work, of `thread` the part's own teams."""
+"""Range of each kind of parameter; half_work in operations or bytes, for `thread` in multiples of the part's own teams."""
 
 _PRIOR = {
     ("matrix", "maximum_fraction"): 0.7,
@@ -55,13 +55,13 @@ _PRIOR = {
     ("vector", "half_work"): 1e3,
     ("memory", "half_work"): 2e3,
 }
-"""Where nothing better is known."""
+"""Prior values where no row gives one."""
 
 _WEIGHT = {"maximum_fraction": 0.1, "half_work": 0.03}
-"""Pull toward the prior: residual a unit of log distance, in units of the typical model error."""
+"""Pull toward the prior: residual per unit of log distance, in units of the typical model error."""
 
 Parameters = Mapping[tuple[str, str], Floats]
-"""Values over the groups of kernels, by resource and kind."""
+"""Parameter values by group of kernels, for each resource and kind."""
 
 _STEP = 1e-4
 """Step of the finite differences, in the logarithm of a parameter."""
@@ -75,19 +75,19 @@ class Fit:
     """Fitted parameters."""
 
     value: dict[Key, float]
-    """By key; `*` stands for every class or format without a row of its own."""
+    """Value by key; `*` covers every class or format without its own row."""
     rows: int = 0
-    """Measurements fitted on."""
+    """Number of measurements fitted to."""
     prior: dict[Key, float] = field(default_factory=dict)
-    """What they were pulled toward."""
+    """Values that the parameters were pulled toward."""
     class_of: dict[str, str] = field(default_factory=dict)
-    """Kernel class of the ATen operators that the rows in force tell from it."""
+    """Kernel class of the ATen operators that have their own rows."""
 
     def get(
         self, names: Sequence[str], memory_format: str, resource: str, kind: str, default: float | None = None
     ) -> float:
-        """The most specific value, as `part_efficiency` picks it: the earlier name, then the format; else
-        `default`, or what is usual."""
+        """Return the most specific value, as `part_efficiency` picks it: by the earlier name, then the format; else `default`, or the
+        prior value."""
         for name in names:
             for f in (memory_format, "*"):
                 if (name, f, resource, kind) in self.value:
@@ -97,27 +97,27 @@ class Fit:
         if kind == "half_work":
             return 0.0
         if resource in (THREAD, *LIBRARY):
-            return np.inf  # A thread bounds nothing, weights are used as they lie, memory stays where it was.
+            return np.inf  # No limit by a thread, no reordering of weights, no fresh pages.
         return _PRIOR[resource, kind]
 
 
 PriorWithout = Callable[[Sequence[str]], Fit]
-"""Makes a prior that has not seen the given values of the column that is left out."""
+"""A function that makes a prior without the given values of the left-out column."""
 
 
 def predict(kernels: Kernels, fit: Fit) -> Floats:
-    """Latency of every case. [s]"""
+    """Predict the latency of every case. [s]"""
     return _case_time(kernels, _kernel_time(kernels, _by_group(kernels, fit)))
 
 
 def _by_group(kernels: Kernels, fit: Fit, default: float | None = None) -> Parameters:
-    """Parameters of every resource and kind, as arrays over the distinct groups."""
+    """Return the parameters of every resource and kind as arrays over the distinct groups."""
     groups = list(kernels.group.select("operator_name", "kernel_class", "memory_format").iter_rows())
     return {(r, k): np.array([fit.get((o, c, "*"), f, r, k, default) for o, c, f in groups]) for r, k in _PRIOR}
 
 
 def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
-    """Device time of each kernel, times its count. [s]"""
+    """Compute each kernel's device time, times its count. [s]"""
     of = kernels.group_of
     time = {
         resource: (kernels.ideal[term] + parameter[resource, "half_work"][of] * kernels.slope[term])
@@ -139,8 +139,8 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
 
 
 def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
-    """Latency of each case: host and device add where dispatch is serial, else the slower of the two, the bound of the
-    queue that needs no order; the device waits for the first kernel."""
+    """Compute the latency of each case: host plus device time if dispatch is serial, else the larger of the two, which is the queue's
+    bound without order; the device waits for the first kernel. [s]"""
     device = np.bincount(kernels.case, kernel_time, len(kernels.cases))
     queued = np.maximum(device + kernels.first_s, kernels.host_s)
     result: Floats = np.where(kernels.is_serial, device + kernels.host_s, queued)
@@ -148,12 +148,12 @@ def _case_time(kernels: Kernels, kernel_time: Floats) -> Floats:
 
 
 def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
-    """Parameters worth fitting: a maximum_fraction for each class, and each ATen operator of a mixed class, with its
-    share of the time, for the resources that can bind it and the layouts that tell its algorithms apart; one
-    overlap, and one half_work a resource and class of matrix products, of memory too on processors; where the backend
-    tells a team from one thread, what both do, in place of memory's half_work for all."""
+    """Choose the parameters worth fitting: a maximum_fraction for each class, and for each ATen operator of a mixed class with a
+    sufficient share of the time, for the resources that can limit it and the layouts with their own algorithm; one overlap; and one
+    half_work per resource and class of matrix products, on processors also for memory. If the backend distinguishes a team from one
+    thread, both their parameters replace the common half_work of memory."""
     shares = kernels.share_of_time().filter(pl.col("weight") > 0)
-    # Nothing is learned of matrix units where the parts have none at work.
+    # Parts whose matrix units do no work give no information on them.
     has_matrix = bool(kernels.ideal[_TERM["matrix"]].any())
     unknown = (THREAD, *LIBRARY, *(() if has_matrix else ("matrix",)))
     keys: list[Key] = [("*", "*", r, "maximum_fraction") for r in RESOURCES if r not in unknown]
@@ -165,13 +165,13 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
         keys.append(("*", "*", "memory", "half_work"))
     is_processor = bool(kernels.is_serial.any())
     if is_processor:
-        # Libraries for processors take memory from the system's allocator, which gives it back to the system.
+        # Processor libraries use the system's allocator, which returns memory to the system.
         keys.append(("*", "*", "paging", "maximum_fraction"))
     for kernel_class in _with_share(shares, "kernel_class", least_share):
         member = np.isin(kernels.group_of, np.flatnonzero((kernels.group["kernel_class"] == kernel_class).to_numpy()))
         binding = _binding(kernels, member)
         if kernel_class == "conv" and is_processor and "memory" not in binding:
-            # Libraries for processors convert layouts around each convolution: traffic that no roofline shows.
+            # Processor libraries convert layouts around each convolution: traffic that no roofline shows.
             binding.append("memory")
         own = shares.filter(pl.col("kernel_class") == kernel_class)
         keys += [(kernel_class, f, r, "maximum_fraction") for f in _layouts(own, least_share) for r in binding]
@@ -183,7 +183,7 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
             keys += [
                 (kernel_class, f, "reorder", "maximum_fraction") for f in _reordered(kernels, kernel_class, formats)
             ]
-            # Each call of a library for processors costs something of its own.
+            # Each call of a processor library has its own fixed cost.
             keys.append((kernel_class, "*", "memory", "half_work"))
         if kernel_class in ("conv", "linear", "matmul") and has_matrix:
             keys.append((kernel_class, "*", "matrix", "half_work"))
@@ -194,9 +194,8 @@ def choose_keys(kernels: Kernels, least_share: float = 0.01) -> list[Key]:
 
 
 def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
-    """The layouts in which a class or operator runs another algorithm than in the rest, and does so for its share of
-    the time: any of a class that varies by format, of others those that run across the grain. `*` stands for the
-    rest."""
+    """Return the layouts in which a class or operator runs its own algorithm for a sufficient share of the time: any layout for a class
+    that varies by format, for others strided ones. `*` covers the other layouts."""
     if own["memory_format"].n_unique() == 1:
         return ["*"]
     is_telling = pl.col("varies_by_format") | (pl.col("memory_format") == "strided")
@@ -207,20 +206,20 @@ def _layouts(own: pl.DataFrame, least_share: float) -> list[str]:
 
 
 def _reordered(kernels: Kernels, kernel_class: str, formats: Sequence[str]) -> list[str]:
-    """The formats in which a library puts operands of the class in another order, or fills results beforehand."""
+    """Return the formats in which a library reorders operands of the class or prefills results."""
     has_any = np.bincount(kernels.group_of, kernels.reorder_s, len(kernels.group)) > 0
     of_class = kernels.group.filter(pl.Series(has_any) & (pl.col("kernel_class") == kernel_class))
     return [f for f in formats if f in of_class["memory_format"] or (f == "*" and len(of_class))]
 
 
 def _with_share(shares: pl.DataFrame, column: str, least_share: float) -> list[str]:
-    """Names that take their share of the time on a part and backend."""
+    """Return the names with a sufficient share of the time on a part and backend."""
     summed = shares.group_by("hardware", "backend", column).agg(pl.col("share").sum())
     return sorted(summed.filter(pl.col("share") >= least_share)[column].unique())
 
 
 def _operators(shares: pl.DataFrame, least_share: float) -> list[str]:
-    """ATen operators with their share of the time where a class has several."""
+    """Return the ATen operators with a sufficient share of the time in classes of several operators."""
     mixed = shares.filter(~pl.col("is_single_algorithm") & (pl.col("operator_name") != "*")).filter(
         pl.col("operator_name").n_unique().over("kernel_class") > 1
     )
@@ -228,7 +227,7 @@ def _operators(shares: pl.DataFrame, least_share: float) -> list[str]:
 
 
 def _binding(kernels: Kernels, member: NDArray[np.bool_]) -> list[str]:
-    """Resources that take a tenth of the time of the member kernels or more."""
+    """Return the resources that take at least a tenth of the member kernels' time."""
     weight = kernels.count[member]
     terms = {r: kernels.ideal[t][member] for r, t in _TERM.items()}
     largest = np.maximum.reduce(list(terms.values()))
@@ -245,7 +244,7 @@ def fit(
 ) -> Fit:
     """Fit the keyed parameters to `measured_s` of the cases in `train` (default all).
 
-    `prior` gives the values to be pulled toward and every parameter not fitted.
+    `prior` gives the values to pull toward, and every parameter that is not fitted.
     """
     from scipy.optimize import least_squares
 
@@ -257,8 +256,7 @@ def fit(
     centre = np.clip(centre, low + 1e-6, high - 1e-6)
     seen = subset(kernels, train) if train is not None else kernels
     measured = np.log(seen.cases["measured_s"].to_numpy())
-    # Cells with many rows must not drown the rest: each part, backend, format and version weighs the
-    # same in sum.
+    # Each part, backend, format and version has the same total weight, so that cells with many rows do not dominate.
     weight = _cell_weights(seen.cases)
     pull = np.array([_WEIGHT[k[3]] for k in keys]) * strength
     rule = _Rule.of(seen, keys, base)
@@ -283,31 +281,31 @@ def fit(
 
 @dataclass
 class _Rule:
-    """Which fitted parameter each distinct group of kernels takes, by resource and kind."""
+    """The fitted parameter of each distinct group of kernels, by resource and kind."""
 
     key: dict[tuple[str, str], NDArray[np.int64]]
-    """Row of the keys by group; -1 where nothing is fitted."""
+    """Row of the keys by group; -1 if not fitted."""
     fixed: dict[tuple[str, str], Floats]
-    """Value by group where nothing is fitted."""
+    """Value by group if not fitted."""
     count: int
-    """Keys."""
+    """Number of keys."""
 
     @classmethod
     def of(cls, kernels: Kernels, keys: Sequence[Key], base: Fit) -> _Rule:
-        """The most specific key or value of every group, as `Fit.get` finds it."""
+        """Find the most specific key or value of every group, as `Fit.get` does."""
         row = {key: float(i) for i, key in enumerate(keys)}
         chosen = _by_group(kernels, Fit({**dict.fromkeys(base.value, -1.0), **row}), default=-1.0)
         return cls({k: v.astype(np.int64) for k, v in chosen.items()}, dict(_by_group(kernels, base)), len(keys))
 
     def parameters(self, x: Floats) -> Parameters:
-        """Values over the groups, from the logarithms of the keyed ones."""
+        """Return the values by group from the logarithms of the keyed ones."""
         fitted = np.append(np.exp(x), np.nan)
         return {k: np.where(row >= 0, fitted[row], self.fixed[k]) for k, row in self.key.items()}
 
 
 def _slopes(kernels: Kernels, rule: _Rule, x: Floats) -> Floats:
-    """Change of the logarithm of each case's time with the logarithm of each parameter, (cases, keys). Every
-    kernel knows one parameter of each resource and kind: a step of all of them at once serves all keys."""
+    """Compute d log(case time) / d log(parameter), (cases, keys). Every kernel depends on one parameter per resource and kind, so a step
+    of all of them at once serves all keys."""
     parameter = rule.parameters(x)
     kernel_time = _kernel_time(kernels, parameter)
     case_time = _case_time(kernels, kernel_time)
@@ -325,13 +323,13 @@ def _slopes(kernels: Kernels, rule: _Rule, x: Floats) -> Floats:
 
 
 def lookup_names(kernels: Kernels, name: str) -> tuple[str, ...]:
-    """A class or ATen operator with what stands in for it."""
+    """Return a class or ATen operator and the names that replace it."""
     classes = kernels.group.filter(pl.col("operator_name") == name)["kernel_class"]
     return (name, *classes.unique().sort(), "*")
 
 
 def places(kernels: Kernels, fitted: Fit, name: str) -> list[tuple[str, str]]:
-    """Kernel class and ATen operator of the rows that a class or ATen operator stands for."""
+    """Return kernel class and ATen operator of the rows that a class or ATen operator covers."""
     if name == "*" or name in kernels.group["kernel_class"]:
         return [(name, "*")]
     seen = kernels.group.filter(pl.col("operator_name") == name)["kernel_class"].unique().sort().to_list()
@@ -353,7 +351,7 @@ def _cell_weights(cases: pl.DataFrame) -> Floats:
 
 
 def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
-    """The kernels of some of the cases."""
+    """Select the kernels of some of the cases."""
     index = np.cumsum(keep) - 1
     member = keep[kernels.case]
     return Kernels(
@@ -380,7 +378,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
 
 
 def folds(families: Sequence[str], count: int) -> list[list[str]]:
-    """Families dealt into folds of about equal rows, the largest first."""
+    """Spread families over folds of about equal rows, the largest first."""
     sizes = pl.Series("f", list(families)).value_counts().sort(["count", "f"], descending=[True, False])
     dealt: list[list[str]] = [[] for _ in range(count)]
     load = [0] * count
@@ -399,8 +397,8 @@ def left_out(
     prior: Fit | PriorWithout | None = None,
     strength: float = 1.0,
 ) -> Floats:
-    """Prediction of every case by a fit that saw no case with the same value of `column` (or of its fold of
-    values). A prior that was itself fitted to these cases must be one that is made without them. [s]"""
+    """Predict every case by a fit that saw no case with the same value of `column` (or of its fold of values). A prior fitted to these
+    cases must be a function that makes one without them. [s]"""
     values = kernels.cases[column].to_numpy()
     result = np.full(len(values), np.nan)
     for fold in folds(values.tolist(), count):

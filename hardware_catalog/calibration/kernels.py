@@ -1,8 +1,7 @@
-"""What the cost model says of every kernel before any efficiency enters, as arrays to fit against.
+"""Every kernel's times before efficiency, from the cost model, as arrays to fit.
 
-The SQL is asked twice with the same neutral efficiency rows: once with half_work 0, once with 1. Every
-kernel time is affine in half_work / maximum_fraction, so the two answers give its ideal time and
-its slope, whatever the views' formulas for work, tiles and traffic are.
+The SQL is evaluated twice with the same neutral efficiency rows: with half_work 0 and with 1. Every kernel time is affine in half_work
+/ maximum_fraction, so the two answers give its ideal time and its slope, whatever the views' formulas for work, tiles and traffic are.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ TIMES = ("matrix", "vector", "dram")
 """Terms with an ideal time and a slope."""
 
 _CLASS_FLAGS = ["is_single_algorithm", "varies_by_format", "varies_by_strides"]
-"""What `operator_class` says of a kernel class that tells which of its kernels may share a parameter."""
+"""Flags of `operator_class` that decide which kernels of a class may share a parameter."""
 
 NATIVE = "aten._slow_conv2d_forward"
 """Convolution of a small image that PyTorch on a processor does not leave to oneDNN."""
@@ -34,16 +33,16 @@ _SHAPE = ["hardware", "backend", "memory_format", "kernel_class", "operator_name
 
 @dataclass
 class Kernels:
-    """Distinct kernels of a set of cases: one entry an equal kernel of a case, with its count."""
+    """Distinct kernels of a set of cases: one entry per group of equal kernels of a case, with its count."""
 
     case: NDArray[np.int64]
-    """Row of `cases` each kernel belongs to."""
+    """Row of `cases` of each kernel."""
     count: Floats
-    """Equal kernels in that run."""
+    """Number of equal kernels in the run."""
     group: pl.DataFrame
-    """`hardware, backend, memory_format, kernel_class, operator_name` of every distinct combination; the
-    format is the kernel's own layout, the operator is the anchor's ATen operator, `*` for inserted conversions. Beside
-    them `is_single_algorithm, varies_by_format, varies_by_strides` of the class (`operator_class`)."""
+    """Columns `hardware, backend, memory_format, kernel_class, operator_name` of every distinct combination, and the class's
+    `is_single_algorithm, varies_by_format, varies_by_strides` (`operator_class`). The format is the kernel's own layout, the operator
+    the anchor's ATen operator, `*` for inserted conversions."""
     group_of: NDArray[np.int64]
     """Row of `group` of each kernel."""
     ideal: dict[str, Floats]
@@ -51,21 +50,21 @@ class Kernels:
     slope: dict[str, Floats]
     """Time added by each unit of half_work, by term. [s]"""
     naive_s: Floats
-    """Time at the peak of all units, which none is faster than. [s]"""
+    """Time at the peak of all units, a lower bound. [s]"""
     cache_s: Floats
     """Time of the last-level cache at full efficiency. [s]"""
     reload_s: Floats
-    """Time of the memories next to the units and of the first level as one of them, or of accesses one after another. [s]"""
+    """Time of the memories next to the units, with the first level as one of them, or of sequential accesses. [s]"""
     feed_s: Floats
-    """Time in which the first level feeds the arithmetic, a bound. [s]"""
+    """Time in which the first level feeds the arithmetic, a lower bound. [s]"""
     reorder_s: Floats
-    """Time of what a library writes and reads again before it computes, at the peak bandwidth. [s]"""
+    """Time of a library's reordering before it computes, at peak bandwidth. [s]"""
     paging_s: Floats
-    """Time of handing out fresh pages, at the peak bandwidth. [s]"""
+    """Time in which the system hands out fresh pages, at peak bandwidth. [s]"""
     thread_s: Floats
-    """Time of all traffic at what one unit alone draws where one thread moves it; 0 elsewhere. [s]"""
+    """Time of all traffic at one unit's own bandwidth if a single thread moves it; else 0. [s]"""
     team_s: Floats
-    """Time in which the part's team of threads begins and ends where one runs the kernel; 0 elsewhere. [s]"""
+    """Time in which the part's thread team starts and finishes, if a team runs the kernel; else 0. [s]"""
     gap_s: Floats
     """Device time between kernels. [s]"""
     host_s: Floats
@@ -81,8 +80,7 @@ class Kernels:
         return len(self.case)
 
     def share_of_time(self) -> pl.DataFrame:
-        """`group` with its share of the ideal time of all cases of its part and backend, each case weighing
-        the same."""
+        """Return `group` with its share of the ideal time of all cases of its part and backend, each case weighing the same."""
         time = self.count * np.maximum(np.maximum(self.ideal["matrix"], self.ideal["vector"]), self.ideal["dram"])
         total = np.bincount(self.case, time, len(self.cases))
         weight = time / np.maximum(total[self.case], 1e-30)
@@ -93,10 +91,9 @@ class Kernels:
 
 
 def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
-    """Efficiency rows that leave every kernel at its peak and its team at the part's; the database's residency rows
-    stay."""
+    """Make efficiency rows under which every kernel runs at its peak and its team at the part's; the database's residency rows are kept."""
     first = int(residency["efficiency_id"].max() or 0) + 1  # type: ignore[arg-type]  # an integer column
-    # An operator without rows is not told apart from its class.
+    # An operator without rows takes its class's.
     resources = ("matrix", "vector", "memory", "thread", "overlap", "reorder", "paging")
     places = [*(("*", "*", resource) for resource in resources), ("conv", NATIVE, "memory")]
     works = {"matrix": half_work, "vector": half_work, "memory": half_work, "thread": 1.0}
@@ -117,8 +114,8 @@ def extract(
     efficiency: pl.DataFrame,
     overrides: dict[str, pl.DataFrame] | None = None,
 ) -> Kernels:
-    """The kernels of the cases. `efficiency` are the rows in force, of which residency is kept;
-    `overrides` replaces whole tables by name."""
+    """Extract the kernels of the cases. `efficiency` are the current rows, of which only residency is kept; `overrides` replaces whole
+    tables by name."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
     with Workbench(connection, cases, neutral(0.0, residency), overrides) as bench:
         ideal = _terms(bench)
@@ -161,7 +158,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
 
 
 def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys: list[str]) -> Kernels:
-    """Equal kernels of a case counted together, as arrays."""
+    """Count equal kernels of a case together, as arrays."""
     columns = [
         "matrix_s",
         "vector_s",
@@ -183,7 +180,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
     )
     cases = cases.join(host, on=keys, how="left").sort("case_row").filter(pl.col("host_s").is_not_null())
     cases = cases.drop("case_row").with_row_index("case_row")
-    # Several measurements of one case share its kernels: each case is taken on its own.
+    # Several measurements of one case share its kernels; each counts as its own case.
     kernels = (
         terms.group_by([*keys, "kernel_class", "operator_name", "memory_format", *columns])
         .len("count")

@@ -1,12 +1,12 @@
-"""Which measurements are fitted and scored unless others are asked for, and what a score is broken down by."""
+"""Default selection of measurements to fit and score, and the breakdowns of a score."""
 
 from __future__ import annotations
 
 FITTED = "x.mode = 'run'"
-"""Condition on rows of `measurement` (alias `x`): runs alone."""
+"""Condition on rows of `measurement` (alias `x`): only runs."""
 
 SCORED = "x.mode IN ('run', 'single_stream')"
-"""The same for scores: a model alone, no server, no queue of unknown batches."""
+"""Condition for scores: a model alone, no server, no queue of unknown batches."""
 
 MEASURED = """
     measurement AS x
@@ -14,11 +14,11 @@ MEASURED = """
     INNER JOIN model AS m ON m.model = i.model
     INNER JOIN backend AS b ON b.backend = x.backend
 """
-"""Measured rows of ingested models, as a condition sees them."""
+"""Measured rows of ingested models, the relation that a condition filters."""
 
 
 def matching(condition: str) -> str:
-    """The query for the measured rows of ingested models for which a condition holds."""
+    """Return the query for the measured rows of ingested models that satisfy a condition."""
     return f"SELECT x.measurement_id FROM {MEASURED} WHERE ({condition})"
 
 
@@ -29,4 +29,4 @@ CELLS = {
     "batch": ["hardware", "backend", "batch_class"],
     "family": ["architecture_family", "backend"],
 }
-"""Columns that a score may be broken down by, under one word."""
+"""Columns of each breakdown of a score, by its name."""

@@ -1,4 +1,4 @@
-"""What a fit puts into the catalog."""
+"""The rows that a fit writes into the catalog."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from charz.schema.row import Row
 
 @dataclass(slots=True)
 class FittedRows:
-    """Rows of a fit and how well they do, whichever place they go to."""
+    """Rows of a fit and their scores, for a database or CSV tables."""
 
     efficiency: list[Efficiency] = field(default_factory=list)
     bands: list[PredictionBand] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     withdrawn: set[tuple[str, str]] = field(default_factory=set)
-    """Scopes and backends whose fitted efficiency rows go even if none come."""
+    """Scopes and backends whose fitted efficiency rows are removed even without new ones."""
     constants: list[Row] = field(default_factory=list)
-    """Rows of other tables, each in place of the one with its key."""
+    """Rows of other tables; each replaces the one with its key."""
     report: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """What the fit came to."""
+    """Scores of the fit."""
 
 
 def shared_rows(efficiency: pl.DataFrame) -> pl.DataFrame:
-    """Efficiency rows that hold for more than one part."""
+    """Select efficiency rows that apply to more than one part."""
     return efficiency.filter(~pl.col("scope").str.starts_with("hardware:"))

@@ -1,4 +1,4 @@
-"""Predictions of the installed catalog held against every measured run that can be scored."""
+"""Comparison of the installed catalog's predictions with every measured run that can be scored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = (
     "kernel_count",
     "macs",
 )
-"""What is asked of `model_cost`."""
+"""Columns read from `model_cost`."""
 
 _DISPATCHED_ALONE = pl.col("backend").is_in(["eager", "inductor"])
 """Backends that issue kernels one by one from Python."""
@@ -32,9 +32,9 @@ _HOST_FACTORS = np.exp(np.linspace(np.log(0.2), np.log(20.0), 93))
 
 
 def validate(connection: duckdb.DuckDBPyConnection, where: str = SCORED, is_family_only: bool = False) -> pl.DataFrame:
-    """Measured runs with their predictions and bands; `is_family_only` leaves out efficiencies fitted to single parts.
+    """Predict measured runs, with bands; `is_family_only` leaves out efficiencies fitted to single parts.
 
-    Raises `CharzError` where no measured run can be scored.
+    Raises `CharzError` if no measured run can be scored.
     """
     efficiency = connection.sql("SELECT * FROM efficiency").pl()
     if is_family_only:
@@ -46,15 +46,14 @@ def validate(connection: duckdb.DuckDBPyConnection, where: str = SCORED, is_fami
 
 
 def score(frame: pl.DataFrame, by: str, least_rows: int = 1) -> pl.DataFrame:
-    """Figures of each cell of a breakdown with that many rows; see `errors.table`. Raises `CharzError` for a word that
-    is not in `CELLS`."""
+    """Score each cell of a breakdown that has enough rows; see `errors.table`. Raises `CharzError` for a name that is not in `CELLS`."""
     if by not in CELLS:
         raise CharzError("unknown breakdown", by, f"there are {', '.join(CELLS)}")
     return errors.table(frame, CELLS[by]).filter(pl.col("rows") >= least_rows)
 
 
 def worst(frame: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The runs with the largest errors, the worst first, each with the reason in `why`."""
+    """Return the runs with the largest errors, the worst first, each with the reason in `why`."""
     found = errors.worst(frame, count)
     return found.with_columns(why=pl.Series([explain(row) for row in found.iter_rows(named=True)], dtype=pl.String))
 
@@ -66,12 +65,10 @@ def predicted(
     efficiency: pl.DataFrame | None = None,
     overrides: dict[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Measured runs with their predictions and bands. `efficiency` replaces the database's efficiency rows,
-    `overrides` whole tables by name.
+    """Predict measured runs, with bands. `efficiency` replaces the database's efficiency rows, `overrides` whole tables by name.
 
-    With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time,
-    chosen on those that wait for the host: labs' hosts differ, and no row says which it was. `unfitted_s` is the time
-    without the factor.
+    With `host_factor_by_source`, the rows of each data set share one factor on the host's dispatch time, chosen on rows that wait for
+    the host: labs' hosts differ, and no row names its host. `unfitted_s` is the time without the factor.
     """
     cases = measured_cases(connection, where)
     if not len(cases):
@@ -101,15 +98,15 @@ def _predict(
 
 
 def queued_s(device_s: Floats, host_s: Floats, kernel_count: Floats) -> Floats:
-    """Time of runs whose device goes on while the host issues: the last kernel follows the last call. [s]"""
+    """Return the time of runs whose device works while the host issues: the last kernel follows the last call. [s]"""
     return np.maximum(device_s, host_s + device_s / np.maximum(kernel_count, 1))
 
 
 def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
-    """`source_id, host_factor`: the factor that makes the mean |log ratio| of a source's host-bound rows least, of
-    those at batch 1 where it has any: a median of few rows jumps.
+    """Choose a factor for each source (`source_id, host_factor`): the one with the least mean |log ratio| over the source's host-bound
+    rows, at batch 1 if there are any; a median of few rows would jump.
 
-    Rows count in which the host adds to the device, or sets the pace; a source without any keeps 1.
+    A row counts if the host's time adds to the device's or exceeds it; a source without such rows keeps 1.
     """
     rows = []
     added = (pl.col("latency_s") - pl.col("device_s") - pl.col("host_issue_s")).abs() < 1e-3 * pl.col("latency_s")
@@ -133,7 +130,7 @@ def host_factors(frame: pl.DataFrame) -> pl.DataFrame:
 def with_bands(
     connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame, overrides: dict[str, pl.DataFrame] | None = None
 ) -> pl.DataFrame:
-    """The frame with `p10_s` and `p90_s`."""
+    """Add the columns `p10_s` and `p90_s`."""
     with Workbench(connection, frame.unique("hardware"), overrides=overrides) as bench:
         bands = bench.sql(
             "SELECT hardware, backend, batch_class, low_factor, high_factor FROM part_band WHERE quantity = 'latency'"
@@ -149,7 +146,7 @@ def with_bands(
 
 
 def explain(row: dict[str, object]) -> str:
-    """Where the predicted time of a row goes, in words."""
+    """Describe the shares of a row's predicted time."""
     shares = {n: float(str(row[column])) / float(str(row["latency_s"])) for n, column in PACES.items()}
     parts = [f"{share:.0%} {name}" for name, share in sorted(shares.items(), key=lambda x: -x[1]) if share > 0.05]
     side = "too slow" if float(str(row["log_ratio"])) > 0 else "too fast"

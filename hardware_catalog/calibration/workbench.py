@@ -1,9 +1,8 @@
-"""The cost model's own views over exactly the runs that were measured.
+"""The cost model's views over exactly the measured runs.
 
-The views answer every model under every scenario on every part; a data set asks for a few of those.
-Here a cursor of the caller's connection has the maintained tables hidden behind those of the measured runs, evaluated
-anew (`evaluate.hold`), so that scoring costs what it asks for. Nothing of the cost model is repeated: every number comes from
-the SQL.
+The views answer every model under every scenario on every part; a data set needs a few of those. On a cursor of the caller's
+connection, temporary tables with only the measured runs replace the maintained ones (`evaluate.hold`), so that scoring costs only
+these. No formula is repeated: every number comes from the SQL.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from charz.sql.layers import HARDWARE, WORKLOAD
 from .questions import MEASURED
 
 CASE_COLUMNS = ("model", "hardware", "backend", "precision", "memory_format", "batch", "sequence", "host_factor")
-"""What tells predictions apart; `sequence` is null for the model's default."""
+"""Columns that identify a prediction; `sequence` is null for the model's default."""
 
 
 class Workbench:
-    """A cursor on which every view knows the given cases and no others; the connection it is of stays as it is.
+    """A cursor on which every view sees the given cases and no others; the caller's connection is unchanged.
 
-    `cases` holds `CASE_COLUMNS`; each gets a `scenario_id`. `efficiency` replaces the database's
-    efficiency rows, `overrides` whole tables by name. Use as a context manager.
+    `cases` has `CASE_COLUMNS`; each gets a `scenario_id`. `efficiency` replaces the database's efficiency rows, `overrides` whole
+    tables by name. Use as a context manager.
     """
 
     def __init__(
@@ -64,13 +63,13 @@ class Workbench:
         self.connection.close()
 
     def predict(self, columns: Iterable[str] = ("latency_s",), view: str = "model_cost") -> pl.DataFrame:
-        """The cases with the given columns of `view` beside them."""
+        """Join the given columns of `view` to the cases."""
         keys = ["model", "scenario_id", "hardware"]
         found = self.sql(f"SELECT {', '.join((*keys, *columns))} FROM {view}")
         return self.cases.join(found, on=keys, how="left")
 
     def sql(self, query: str) -> pl.DataFrame:
-        """The rows of a query over views that tell parts apart, of every case."""
+        """Return the rows of a query, for every case, over views that have a part per row."""
         frames = []
         for parts, runs in self._groups:
             self._narrow(parts, runs)
@@ -78,7 +77,7 @@ class Workbench:
         return pl.concat(frames)
 
     def replace(self, table: str, frame: pl.DataFrame) -> None:
-        """Put other rows in a table of the catalog, and evaluate anew what rests on it."""
+        """Replace a table of the catalog and recompute the tables that depend on it."""
         self.connection.execute(f"DROP TABLE temp.{ddl.quote(table)}")
         self._hide(table, frame)
         self._copy("{}", "every {}")
@@ -91,7 +90,7 @@ class Workbench:
         self.connection.unregister("frame_of_table")
 
     def _evaluate_parts(self, changed: set[str]) -> None:
-        """What is kept of the parts asked about, evaluated anew where it rests on a changed table."""
+        """Recompute the wanted parts' tables that depend on a changed table, and copy the others."""
         rests = set(changed)
         wanted = "hardware IN (SELECT hardware FROM wanted_run)"
         for relation in relations(self.connection):
@@ -109,7 +108,7 @@ class Workbench:
                 )
 
     def _parts_with_equal_runs(self) -> list[tuple[list[str], pl.DataFrame]]:
-        """Parts that the same runs are wanted on, with those runs."""
+        """Group the parts by their wanted runs."""
         columns = ["model", "scenario_id"]
         groups: dict[tuple[tuple[object, ...], ...], list[str]] = defaultdict(list)
         frames: dict[tuple[tuple[object, ...], ...], pl.DataFrame] = {}
@@ -120,7 +119,7 @@ class Workbench:
         return sorted(((sorted(parts), frames[key]) for key, parts in groups.items()), key=lambda group: group[0])
 
     def _copy(self, to: str, of: str) -> None:
-        """Put every maintained table under another name, where they are narrowed and so must be kept."""
+        """Copy every maintained table under another name, if tables are narrowed and the originals must be kept."""
         if len(self._groups) == 1:
             return
         for table in self._tables:
@@ -128,7 +127,7 @@ class Workbench:
             self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {target} AS SELECT * FROM {source}")
 
     def _narrow(self, parts: list[str], runs: pl.DataFrame) -> None:
-        """Make the views know these parts and runs alone: every run on every part would cost more than is asked."""
+        """Restrict the views to these parts and runs: every run on every part would cost more than asked."""
         if len(self._groups) == 1:
             return
         listed = ", ".join(map(ddl.literal, parts))
@@ -146,8 +145,8 @@ class Workbench:
 
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases numbered by their distinct conditions. What a frame does not say is as usual: caches
-    warm, the whole sequence at once, attended to by itself, in each part's default power mode."""
+    """Number the cases by their distinct conditions. Conditions that a frame lacks have defaults: warm caches, the whole sequence at once,
+    attending to itself, each part's default power mode."""
     usual = {
         "cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64),
         "power": pl.lit(None, pl.String),
@@ -161,7 +160,7 @@ def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """`scenario` rows of the cases; conditions that no measurement states are open."""
+    """Make the `scenario` rows of the cases; conditions that no measurement states are null."""
     columns = ddl.columns(Scenario)
     found = cases.select(_STATED).unique("scenario_id").with_columns(origin=pl.lit("measurement"))
     left_open = [pl.lit(None, _TYPES[c.python_type]).alias(c.name) for c in columns if c.name not in found.columns]
@@ -176,20 +175,19 @@ _STATED = (
 
 
 _TYPES = {int: pl.Int64, float: pl.Float64, str: pl.String}
-"""Type in polars of each type of a column."""
+"""Polars type of each type of a column."""
 
 
 def measured_cases(connection: duckdb.DuckDBPyConnection, where: str = "TRUE") -> pl.DataFrame:
-    """Measured rows of ingested models on known parts: `CASE_COLUMNS` with family, source,
-    software and the measured values. `where` filters on columns of `measurement` (alias `x`).
+    """Read measured rows of ingested models on known parts: `CASE_COLUMNS` with family, source, software and the measured values.
 
-    Several rows of one case under several software versions all stay.
+    `where` filters on columns of `measurement` (alias `x`). Several rows of one case under different software versions are all kept.
     """
     return connection.sql(
         f"""
         SELECT
             m.model, x.hardware, x.backend, x.memory_format,
-            -- What ran: the policy of that version, or what the backend does where it is asked for single precision.
+            -- Policy that ran: that version's, or the backend's default where single precision is asked for.
             COALESCE(v.followed_policy, CASE WHEN x.precision = 'fp32' THEN d.default_precision END, x.precision) AS precision,
             x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
             m.architecture_family, x.source_id, x.software, x.mode, x.resolution,

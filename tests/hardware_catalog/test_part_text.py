@@ -23,7 +23,7 @@ FAMILIES = ("cpu", "gpu", "tpu", "kpu", "npu", "dsp")
 
 
 def stated(rows: dict[type[Row], list[Row]], part: str) -> dict[str, set[tuple[tuple[str, Any], ...]]]:
-    """Return the rows of a part without its name, and without what charz fills itself."""
+    """Rows of a part without its name, and without what charz fills itself."""
     found = {}
     for row_type, of_type in rows.items():
         if "hardware" not in row_type.model_fields or row_type is HardwareAlias:
@@ -54,15 +54,15 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     path = tmp_path / "mine.yaml"
     with charz.open(tmp_path / "parts.duckdb") as session:
         text = session.hardware.template(family, out=path)
-    assert path.read_text() == text and "# Units of this kind on the part" in text
+    assert path.read_text() == text and "# Number of units in the cluster" in text
     rows = loader.load_part(path, catalog)
     assert [row.family for row in rows[Hardware]] == [family]  # type: ignore[attr-defined]
     assert [row.source_id for row in rows[Source]] == [f"my_{family}_datasheet"]  # type: ignore[attr-defined]
     assert not rows.get(HardwareConflict)
-    # Families of arrays state which operand stays in them, the others that a part may have one that stays.
+    # Families with arrays state a dataflow; for others it is a comment, since a part may have arrays.
     stays = {"tpu": "weight_stationary", "kpu": "wavefront", "npu": "weight_stationary"}.get(family)
     assert [row.dataflow for row in rows[Hardware]] == [stays]  # type: ignore[attr-defined]
-    assert (f'\ndataflow: "{stays}"  # What stays' if stays else '\n# dataflow: "weight_stationary"  # Of a cluster with array_rows') in text
+    assert (f'\ndataflow: "{stays}"  # Operand that stays' if stays else '\n# dataflow: "weight_stationary"  # For a cluster with array_rows') in text
     arrays = {(row.array_rows, row.array_columns) for row in rows[HardwareCluster]}  # type: ignore[attr-defined]
     # The Hailo-8's 26 TOPS on 32 units at 1.6 GHz take 253.9 multiply-accumulates of a unit and clock: 16 x 16.
     assert arrays == {"tpu": {(128, 128)}, "kpu": {(32, 32)}, "npu": {(16, 16)}}.get(family, {(None, None)})
@@ -112,7 +112,7 @@ def test_a_number_may_be_written_with_its_unit(text: str, unit: str, value: floa
     ],
 )  # fmt: skip
 def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_engine: str) -> None:
-    """Datasheets write it so; the stored value is in the unit of the engine."""
+    """As datasheets write it; what is kept is in the unit of the engine."""
     reader = part_file._Reader(Path("x.yaml"))
     number = reader.leaf("x", {"value": value, "unit": unit, "source": "s", "confidence": "assumed"})
     assert number.value == pytest.approx(si, rel=1e-15) and number.unit == of_engine and not reader.problems
@@ -127,7 +127,7 @@ def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_e
     ],
 )  # fmt: skip
 def test_a_template_is_in_units_that_people_write(value: float, unit: str, text: str) -> None:
-    """They mean the same number when they are read again."""
+    """Which mean the same number when they are read again."""
     shown, of_people = units.readable(value, unit)
     assert f"{shown} {of_people}" == text
     assert units.to_si(of_people) == (unit, value / shown) or of_people == unit
@@ -151,7 +151,7 @@ def test_amounts_of_a_file_are_those_that_are_added(catalog: Catalog, small_part
 
 
 def test_twice_the_tiles_need_one_number_changed(few_parts: Path, tmp_path: Path) -> None:
-    """The sum over tile classes keeps its proportion: 2 x 44 of (44 + 13 + 7) x 1,024 lanes."""
+    """Eight tiles classes' sum stays in proportion: 2 x 44 of (44 + 13 + 7) x 1,024 lanes."""
     path = tmp_path / "mine.yaml"
     with charz.open(shutil.copy(few_parts, tmp_path)) as session:
         text = session.hardware.dump("kpu_t64", id="twice")

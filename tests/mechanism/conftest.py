@@ -1,7 +1,7 @@
-"""One relation of `sql/` at a time, over rows that a test writes out.
+"""One relation of `sql/` at a time, over rows that a test writes.
 
-The numbers of a part, a network and a library are literal and round, what must come out is computed by hand in the
-comment beside it: these tests are the reading of each formula that no other code shares.
+The numbers of a part, a network and a library are literal and round; comments next to the expected values compute them by hand. These
+tests are a second reading of each formula that shares no code with the first.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ USUAL: Record = {
     "engine_version": "none", "kv_precision": "none", "token_elements": 0.0, "launch_count": 1,
     "efficiency_chain": "any", "compute_precision": "fp32", "storage_precision": "fp32", "memory_format": "nchw", "layout": "nchw",
 }  # fmt: skip
-"""What a row holds in these columns unless the test says otherwise; other columns are false where they are true or
-false and null where not, so that a formula that reads what the test left out comes out null."""
+"""Values of these columns unless the test gives others; other columns are false if boolean and else null, so that a formula that reads an
+omitted number gives null."""
 LEFT_OPEN = ("engine_version", "kv_precision", "device_count", "weight_host_fraction", "cache_host_fraction", "input_host_fraction")
-"""Columns of a scenario that nobody sets."""
+"""Columns of a scenario that nobody sets by default."""
 CONDITIONS: Record = {
     "context": 0, "phase": "forward", "memory_format": "nchw", "host_factor": 1.0, "cache_state": "warm", "power": "default",
 }  # fmt: skip
-"""What tells scenarios of equal keys apart, as it is in reports unless the test says otherwise."""
+"""Conditions that distinguish scenarios with equal keys, at their usual values in reports."""
 COMMON = "part_backend"
-"""Relation by which parts and backends find their efficiencies."""
+"""Relation through which parts and backends find their efficiencies."""
 WRITTEN_OUT = 200
-"""Rows that one statement of values inserts; more come as a table."""
+"""Largest number of rows that one statement of values inserts; more are inserted as a table."""
 KEYS = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 RUN_KEYS = ("model", "hardware", "scenario_id", "shape_id")
-"""Keys of relations of the workload, where the others follow from the scenario."""
+"""Keys of relations of the workload; the others follow from the scenario."""
 
 
 class Bench:
-    """Every relation as an empty table, made when first asked for; rows live for one evaluation."""
+    """A database with every relation as an empty table, made on first use; rows last for one evaluation."""
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
-        # Of a few rows most of the time is planning; tests of whole files evaluate optimized plans.
+        # With few rows, most of the time is planning; tests of whole files evaluate optimized plans.
         self.connection.execute("PRAGMA disable_optimizer")
         root = Path(sql.__file__).parent
         self.files = {path.stem: path for path in sorted(root.glob("*/*.sql")) if path.parent.name != macros.FOLDER}
@@ -71,7 +71,7 @@ class Bench:
         self.columns: dict[str, dict[str, str]] = {}
 
     def body(self, relation: str) -> str:
-        """The statement of a relation, tables it reads made."""
+        """Return the statement of a relation, and make the tables it reads."""
         if relation not in self.bodies:
             path = self.files[relation]
             text = path.read_text()
@@ -87,11 +87,11 @@ class Bench:
         return self.bodies[relation]
 
     def make(self, relation: str) -> None:
-        """An empty table with the columns of a relation."""
+        """Make an empty table with the columns of a relation."""
         if relation in self.columns:
             return
         if relation in self.facts:
-            # A test writes only the columns that matter: none is required here.
+            # A test writes only the columns that matter, so none is required.
             lines = ", ".join(f"{ddl.quote(c.name)} {c.duckdb_type}" for c in ddl.columns(self.facts[relation]))
             self.connection.execute(f"CREATE TABLE {relation} ({lines})")
         else:
@@ -101,7 +101,7 @@ class Bench:
         self.columns[relation] = {name: kind for name, kind, *_ in described}
 
     def evaluate(self, relation: str, rows: Mapping[str, list[Record]]) -> list[Record]:
-        """Rows of a relation over the rows given of those it reads."""
+        """Evaluate a relation over given rows of the relations it reads."""
         body = self.body(relation)
         self.connection.execute("BEGIN")
         try:
@@ -119,7 +119,7 @@ class Bench:
             self.connection.execute("ROLLBACK")
 
     def common(self, relation: str, rows: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
-        """Rows of `part_backend` for the parts and backends of the rows given, all alike, where a test says nothing of them."""
+        """Make equal rows of `part_backend` for the parts and backends of the given rows, unless the test gives some."""
         if COMMON not in self.ancestors(relation) or {COMMON, *self.ancestors(COMMON)} & rows.keys():
             return {}
         records = [record for of_one in rows.values() for record in of_one]
@@ -127,7 +127,7 @@ class Bench:
         return {COMMON: [{"hardware": part, "backend": backend} for part in parts for backend in backends]}
 
     def ancestors(self, relation: str) -> set[str]:
-        """What a relation reads, directly or through others."""
+        """Return the relations that a relation reads, directly or through others."""
         if relation in self.facts:
             return set()
         if relation not in self.all_reads:
@@ -136,7 +136,7 @@ class Bench:
         return self.all_reads[relation]
 
     def fill(self, relation: str, filled: set[str]) -> None:
-        """Evaluate, once each, what stands between the relation and what is given, where it does not read that directly."""
+        """Evaluate, once each, the relations between the given ones and those that the relation reads directly."""
         for name in self.reads[relation]:
             if name not in filled and name not in self.facts and self.ancestors(name) & filled:
                 self.fill(name, filled)
@@ -144,7 +144,7 @@ class Bench:
                 self.connection.execute(f"INSERT INTO {name} {self.body(name)}")
 
     def call(self, macro: str, **given: float | str | None) -> Any:
-        """What a formula gives for these arguments."""
+        """Evaluate a macro for these arguments."""
         assert set(given) == set(self.macros[macro].parameters), f"{macro} has {self.macros[macro].parameters}"
         row = ", ".join(
             f"CAST(? AS {'VARCHAR' if isinstance(v, str) else 'DOUBLE'}) AS {name}" for name, v in given.items()
@@ -153,12 +153,12 @@ class Bench:
         return self.connection.execute(query, list(given.values())).fetchall()[0][0]
 
     def columns_of(self, relation: str) -> list[str]:
-        """Columns that a relation answers with."""
+        """Return the columns of a relation."""
         self.make(relation)
         return list(self.columns[relation])
 
     def insert(self, relation: str, records: list[Record]) -> None:
-        """Rows, completed."""
+        """Insert rows, completed by the usual values."""
         columns = self.columns[relation]
         unknown = {name for record in records for name in record} - columns.keys()
         assert not unknown, f"{relation} has no column {sorted(unknown)}"
@@ -168,7 +168,7 @@ class Bench:
         named = [n for n in columns if n in usual or any(n in record for record in records)]
         names = ", ".join(map(ddl.quote, named))
         if len(records) > WRITTEN_OUT:
-            # An engine parses each value of a statement.
+            # The engine would parse each value of a statement.
             table = pa.Table.from_pylist([{n: r.get(n, usual.get(n)) for n in named} for r in records])
             self.connection.register("given", table)
             self.connection.execute(f"INSERT INTO {relation} ({names}) SELECT {names} FROM given")
@@ -181,7 +181,7 @@ class Bench:
 
 
 def is_same(found: Any, expected: Any) -> bool:
-    """Equal but for the rounding of a few operations."""
+    """Return whether two values are equal up to the rounding of a few operations."""
     if isinstance(found, float) and isinstance(expected, float):
         return math.isclose(found, expected, rel_tol=1e-12, abs_tol=1e-30)
     return bool(found == expected and (found is None) == (expected is None))
@@ -194,9 +194,9 @@ def rows_beside_others(
     keys: Collection[str],
     free: Mapping[str, Sequence[str]] = {},
 ) -> list[Record]:
-    """What a relation answers for the rows given while rows of other runs and parts stand beside them, that differ in one key
-    each and hold other numbers: what joins or sums rows of different keys answers otherwise. `free` are columns of a
-    relation that are called like a key and are none."""
+    """Evaluate a relation over the given rows and additional rows of other runs and parts, which differ in one key each and have other
+    numbers: a view that joins or sums rows of different keys then fails. `free` are columns of a relation that have a key's name but
+    another meaning."""
     answered = bench.columns_of(relation)
     columns = {name: bench.columns[name] for name in given}
     own = {key: {values(record, key) for one in given.values() for record in one} for key in keys}
@@ -209,13 +209,13 @@ def rows_beside_others(
 
 
 def values(record: Record, key: str) -> Any:
-    """What a record holds as a key."""
+    """Return a record's value of a key."""
     return record.get(key, (USUAL | CONDITIONS).get(key))
 
 
 def others(records: Sequence[Record], keys: Sequence[str], hidden: Collection[str]) -> list[Record]:
-    """The records under another value of each key, once with larger numbers and once with smaller ones; where the report
-    does not show the key, in another scenario."""
+    """Copy the records with another value of each key, once with larger numbers and once with smaller ones; also with another scenario if
+    the report does not show the key."""
     made: list[Record] = []
     for key in keys:
         known = [record for record in records if values(record, key) is not None]
@@ -231,18 +231,18 @@ def others(records: Sequence[Record], keys: Sequence[str], hidden: Collection[st
 
 
 def scaled(record: Record, factor: float) -> Record:
-    """Its floating-point numbers times a factor."""
+    """Multiply a record's floating-point numbers by a factor."""
     return {name: factor * value if isinstance(value, float) else value for name, value in record.items()}
 
 
 def other(value: Any, number: int) -> Any:
-    """A value that no row of the test holds."""
+    """Return a value that no row of the test has."""
     return f"{value}~{number}" if isinstance(value, str) else value + 1000 * number
 
 
 @pytest.fixture(scope="session")
 def bench() -> Iterator[Bench]:
-    """The tables, made once."""
+    """The bench, made once."""
     made = Bench()
     yield made
     made.connection.close()
@@ -250,7 +250,7 @@ def bench() -> Iterator[Bench]:
 
 @pytest.fixture
 def evaluate(bench: Bench) -> Evaluate:
-    """`evaluate("tile_listed", shape_step=[{...}], arithmetic_tile=[{...}])` -> its rows."""
+    """A function: `evaluate("tile_listed", shape_step=[{...}], arithmetic_tile=[{...}])` returns its rows."""
 
     def rows(relation: str, **given: list[Record]) -> list[Record]:
         return bench.evaluate(relation, given)
@@ -260,14 +260,14 @@ def evaluate(bench: Bench) -> Evaluate:
 
 @pytest.fixture
 def call(bench: Bench) -> Callable[..., Any]:
-    """`call("serial_time", compute_s=8.0, memory_s=4.0, overlap_fraction=0.75)` -> 1.0."""
+    """A function: `call("serial_time", compute_s=8.0, memory_s=4.0, overlap_fraction=0.75)` returns 1.0."""
     return bench.call
 
 
 @pytest.fixture
 def check(bench: Bench) -> Callable[..., None]:
-    """`check("cost_dram", {"dram_s": 2.0}, cost_traffic={...})`: its only row over one row of each relation, or several in
-    a list, holds these values, with rows of other runs and parts beside them too."""
+    """A function: `check("cost_dram", {"dram_s": 2.0}, cost_traffic={...})` checks that the only row, over one row of each relation or a
+    list of rows, has these values, also with additional rows of other runs and parts."""
 
     def holds(relation: str, expected: Record, **given: Record | list[Record]) -> None:
         all_rows = {name: r if isinstance(r, list) else [r] for name, r in given.items()}

@@ -1,4 +1,4 @@
-"""What an element type runs with under a backend."""
+"""The rates of an element type under a backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT: dict[str, Any] = {
     "precision": {"precision": "fp16", "bits": 16},
     "library_constant": {"library_constant": "vector_block_threads", "value": 256.0},
 }  # fmt: skip
-"""Facts of a format of two bytes that most tests share."""
+"""Facts of a two-byte format, shared by most tests."""
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ FORMAT: dict[str, Any] = {
     [
         (True, {}, HALF),
         (False, {}, SINGLE),
-        # Pascal's rate for half precision is a 64th: the backend does not take it.
+        # Pascal's half-precision rate is a 64th: the backend does not use it.
         (True, {"vector_ops_per_s": 2e12 / 64}, SINGLE),
         (True, {"single_vector_ops_per_s": None, "single_vector_precision": None, "single_vector_op_j": None}, HALF),
     ],
@@ -35,7 +35,7 @@ FORMAT: dict[str, Any] = {
 def test_sums_in_half(
     check: Callable[..., None], sums_in_half: bool, rate: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    """Where the backend lets the vector units and that is not slower."""
+    """Vector units accumulate in half precision if the backend allows it and it is not slower."""
     check(
         "arithmetic_rate",
         expected | {"element_byte": 2.0, "block_threads": 256.0, "unit_count": 10.0},
@@ -52,7 +52,8 @@ def test_sums_in_half(
 def test_packed_weights(
     evaluate: Callable[..., list[dict[str, Any]]], packed: str | None, asked: str, ops: float, byte: float
 ) -> None:
-    """In the format that the backend turns activations into; what unpacks them, and what is not packed, in its own."""
+    """A backend computes in the format to which it converts activations; backends that unpack weights, and unpacked formats, compute in
+    their own."""
     rows = evaluate(
         "arithmetic_rate",
         backend_arithmetic=[{"sums_in_half": False, "packed_precision": packed}],
@@ -81,7 +82,7 @@ def test_packed_weights(
     ids=["beside the units", "unknown", "last-level cache"],
 )
 def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str, Any], rate: float | None) -> None:
-    """From the memory beside the units, known or not; without one from the last-level cache."""
+    """Tiles load from the memory next to the units, even with unknown bandwidth; without one from the last-level cache."""
     check(
         "arithmetic_rate",
         {"load_byte_per_s": rate},
@@ -99,7 +100,7 @@ def test_where_tiles_are_loaded_from(check: Callable[..., None], part: dict[str,
 def test_matrix_units_that_sum_in_half(
     check: Callable[..., None], calls_library: bool, matrix: str, half: float, ops: float
 ) -> None:
-    """A server's library takes the faster rate of half precision; frameworks, other formats and slower rates do not."""
+    """A server's library uses the faster half-precision rate; frameworks, other formats and slower rates do not."""
     check(
         "arithmetic_rate",
         {"matrix_ops_per_s": ops},
@@ -125,7 +126,7 @@ UNITS = {"vector_unit_count": 12.0, "single_vector_unit_count": 6.0, "matrix_uni
 def test_units_that_reach_the_peak(
     check: Callable[..., None], sums_in_half: bool, units: dict[str, Any], count: float
 ) -> None:
-    """A part counts the vector units of the format that they sum in; without such a count its matrix units, else all its units."""
+    """The count is that of the vector units of the accumulating format; without it of the matrix units, else of all units."""
     check(
         "arithmetic_rate",
         {"vector_unit_count": count},
@@ -140,7 +141,7 @@ def test_units_that_reach_the_peak(
 def test_what_a_unit_draws(
     check: Callable[..., None], stream: float, tile: float, cache: float, load: float, draw: float
 ) -> None:
-    """Ten units share the slower side of each border; an array of 3 rows and 5 columns takes 8 elements of 2 bytes a step."""
+    """Ten units share the slower side of each border; an array of 3 rows and 5 columns takes 8 elements of 2 bytes per step."""
     check(
         "arithmetic_rate",
         {"load_unit_byte_per_s": load, "stream_unit_byte_per_s": draw, "fed_array_hz": stream / 160, "block_threads": 256.0},

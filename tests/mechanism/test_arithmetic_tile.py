@@ -1,4 +1,4 @@
-"""A listed tile with what it has on a part."""
+"""A listed tile with its rates and memories on a part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TILE = {
 
 
 def test_listed_tile(check: Callable[..., None]) -> None:
-    """Matrix units reach 8,000 operations a second on ten units."""
+    """Matrix units reach 8,000 operations per second on ten units."""
     expected = {
         "dataflow": "listed",
         "strategy": "blocks",
@@ -33,7 +33,7 @@ def test_listed_tile(check: Callable[..., None]) -> None:
         "peak_ops_per_s": 8000.0,
         "unit_ops_per_s": 800.0,
         "step_k": 4.0,
-        "longest_fill_s": 0.5,  # 50 clocks of 100 a second
+        "longest_fill_s": 0.5,  # 50 clocks at 100 per second
         "start_s": 0.2,
         "filled_fraction": 0.5,
         "sustained_fraction": 0.5,
@@ -44,7 +44,7 @@ def test_listed_tile(check: Callable[..., None]) -> None:
 
 
 def test_where_tiles_are_loaded_from(check: Callable[..., None]) -> None:
-    """From the memory beside the units, else from the last-level cache."""
+    """Tiles load from the memory next to the units, else from the last-level cache."""
     beside, without = {"load_byte_per_s": 500.0}, {"load_byte_per_s": 300.0, "tile_memory_byte_per_s": None}
     check("arithmetic_tile", {"tile_memory_byte_per_s": 500.0}, arithmetic_rate=RATE | beside, part_strategy=TILE)
     check("arithmetic_tile", {"tile_memory_byte_per_s": 300.0}, arithmetic_rate=RATE | without, part_strategy=TILE)
@@ -56,11 +56,11 @@ def test_where_tiles_are_loaded_from(check: Callable[..., None]) -> None:
         # Results of 16 x 8 x 4 = 512 bytes; a step of 4 x (16 + 8) elements of 2 bytes is 192.
         ({}, {"register_byte": 512.0, "tile_memory_byte": 704.0}, None),
         ({}, {"tile_memory_byte": 703.0}, "tile"),
-        # Instructions for tiles keep the results in registers.
+        # Units with a tile instruction keep the results in registers.
         ({"matrix_instruction": "mma"}, {"register_byte": 512.0, "tile_memory_byte": 192.0}, None),
         ({"matrix_instruction": "mma"}, {"register_byte": 512.0, "tile_memory_byte": 191.0}, "tile"),
         ({"matrix_instruction": "mma"}, {"register_byte": 511.0}, "register"),
-        # Nothing known, nothing refused; what is fitted fits.
+        # If nothing is known, nothing is refused; a fitted size fits.
         ({}, {"tile_memory_byte": None}, None),
         ({"tile_m": 0}, {"tile_memory_byte": 1.0}, None),
     ],
@@ -78,7 +78,7 @@ def test_what_no_level_holds(
 def test_rows_beside_the_weights(
     check: Callable[..., None], memory_byte: float | None, rows: float | None, level: str | None
 ) -> None:
-    """Two arrays of 4 x 2 weights of 2 bytes are 32; a row is twice 4 of 2 bytes and 2 results of 4: 24."""
+    """Two arrays of 4 x 2 weights of 2 bytes are 32 bytes; a row is twice 4 of 2 bytes and 2 results of 4: 24."""
     tile = TILE | {"dataflow": "weight_stationary"}
     expected = {"held_rows": rows, "overflowing_level": level}
     tile |= {"tile_m": 0, "tile_n": 0, "tile_k": 0}
@@ -91,16 +91,17 @@ def test_rows_beside_the_weights(
 @pytest.mark.parametrize(
     ("fed_macs", "sustained"),
     [
-        # Its units ask for 8,000 / (2 x 16) x 2 bytes = 500 a second, all that the memory beside them has: half the peak.
+        # Its units need 8,000 / (2 x 16) x 2 bytes = 500 per second, all that the memory next to them provides: half
+        # the peak.
         (16.0, 0.5),
-        # 250 of 500: what it loses is halved, 0.5 / (0.5 + 0.5 / 2).
+        # With 250 of 500 the loss is halved: 0.5 / (0.5 + 0.5 / 2).
         (32.0, 2 / 3),
-        # Never more than all of it.
+        # Never more than the full loss.
         (8.0, 0.5),
     ],
 )
 def test_small_tiles_on_units_that_can_be_fed(check: Callable[..., None], fed_macs: float, sustained: float) -> None:
-    """Slower units are fed better."""
+    """Slower units lose less."""
     tile = TILE | {"fed_macs": fed_macs}
     check("arithmetic_tile", {"sustained_fraction": sustained, "filled_fraction": 0.5}, arithmetic_rate=RATE, part_strategy=tile)
 
@@ -130,21 +131,21 @@ def test_square_block(check: Callable[..., None], divisor: int, byte: float, blo
 @pytest.mark.parametrize(
     ("divisor", "now_byte", "block", "overflowing"),
     [
-        # A cache four times as large holds blocks of twice the side too, and those of before.
+        # A cache four times as large fits blocks of twice the side, and the former ones too.
         (0.5, 4 * 65_536.0, 128.0, None),
         (1, 4 * 65_536.0, 64.0, None),
         (0.5, 4 * 65_536.0 - 1, 128.0, "tile"),
-        # One of a quarter the size holds half the side.
+        # A cache a quarter as large fits half the side.
         (1, 16_384.0, 64.0, "tile"),
         (2, 16_384.0, 32.0, None),
-        # A vector is always held.
+        # A vector always fits.
         (8, 1.0, 8.0, None),
     ],
 )
 def test_square_blocks_of_another_cache(
     check: Callable[..., None], divisor: float, now_byte: float, block: float, overflowing: str | None
 ) -> None:
-    """Blocks go by the cache that the part's file states; one that the cache of now cannot hold is refused."""
+    """Block sizes follow the cache stated in the part's file; a block too large for the current cache is refused."""
     tile = TILE | {"tile_m": 0, "tile_n": 0, "tile_k": 0, "divisor": divisor}
     rate = RATE | {"stated_tile_memory_byte": 65_536.0, "tile_memory_byte": now_byte}
     expected = {"square_block": block, "overflowing_level": overflowing}
@@ -152,7 +153,7 @@ def test_square_blocks_of_another_cache(
 
 
 def test_systolic_array(check: Callable[..., None]) -> None:
-    """Five arrays of 4 x 2 do 80 operations a step: a hundred steps a second at the peak."""
+    """Five arrays of 4 x 2 do 80 operations per step: a hundred steps per second at the peak."""
     tile = TILE | {"family": "*", "dataflow": "weight_stationary", "tile_m": 0, "tile_n": 0, "tile_k": 0}
     expected = {
         "dataflow": "weight_stationary",
@@ -170,7 +171,7 @@ NO_MATRIX = {"matrix_ops_per_s": None, "matrix_precision": None, "matrix_op_j": 
 def test_an_array_that_does_not_know_the_type(
     check: Callable[..., None], evaluate: Callable[..., list[dict[str, Any]]]
 ) -> None:
-    """The product goes to the vector units whole, in one way however many divisors are listed."""
+    """The whole product goes to the vector units, with one candidate however many divisors are listed."""
     tile = TILE | {"family": "*", "dataflow": "wavefront", "tile_m": 0, "tile_n": 0, "tile_k": 0}
     expected = {
         "dataflow": "direct",
@@ -215,12 +216,12 @@ def test_blocks_on_vector_units(check: Callable[..., None]) -> None:
 def test_who_is_offered_what(
     evaluate: Callable[..., list[object]], rate: dict[str, Any], tile: dict[str, Any], count: int
 ) -> None:
-    """By dataflow and what the part has; a part without a peak gets no tile."""
+    """Tiles depend on the dataflow and the part's units; a part without a peak gets none."""
     assert len(evaluate("arithmetic_tile", arithmetic_rate=[RATE | rate], part_strategy=[TILE | tile])) == count
 
 
 def test_direct_never_uses_the_matrix_units(check: Callable[..., None]) -> None:
-    """Narrow products."""
+    """Narrow products run on vector units."""
     tile = TILE | {"dataflow": "direct", "tile_m": 0, "tile_n": 16, "tile_k": 0}
     expected = {
         "is_matrix": False,

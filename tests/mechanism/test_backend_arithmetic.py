@@ -1,4 +1,4 @@
-"""How a backend uses the units of a part."""
+"""The use of a part's units by a backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
     ("family", "calls_aten", "cuts"), [("cpu", True, True), ("cpu", False, False), ("gpu", True, False)]
 )
 def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, calls_aten: bool, cuts: bool) -> None:
-    """PyTorch cuts it on processors."""
+    """PyTorch splits it by queries on processors."""
     check(
         "backend_arithmetic",
         {"cuts_queries": cuts, "arithmetic": "queries" if cuts else "plain"},
@@ -22,7 +22,7 @@ def test_attention_is_cut_by_queries(check: Callable[..., None], family: str, ca
 
 
 def test_backends_that_use_the_units_alike_share_an_arithmetic(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Each of the four properties tells two backends apart; a backend's other properties do not."""
+    """Each of the four properties distinguishes two backends; a backend's other properties do not."""
     uses: dict[str, dict[str, Any]] = {
         "plain": {}, "other": {"dispatch": "graph"}, "library": {"calls_library": True}, "half": {"sums_in_half": True},
         "packed": {"packed_precision": "int8"}, "both": {"calls_library": True, "sums_in_half": True},
@@ -41,7 +41,7 @@ def test_backends_that_use_the_units_alike_share_an_arithmetic(evaluate: Callabl
 
 
 def test_one_rate_for_each_arithmetic(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Two backends that use the units alike have one row, and `part_rate` has both."""
+    """Two backends that use the units alike share a row, and `part_rate` has both."""
     given = {
         "supported_backend": [{"backend": name, "sums_in_half": name == "third"} for name in ("first", "second", "third")],
         "backend": [{"backend": name} for name in ("first", "second", "third")],

@@ -27,12 +27,12 @@ ACCESS = {"batch_power": 0, "sequence_power": 0, "context_power": 0}
         pytest.param(
             {"direction": "write"}, {"read_precision": [{"precision": "fp32"}]}, 200.0, id="written in its own"
         ),
-        # A compiler that stores what it computed wide: as fp32.
+        # A compiler that stores wide values: as fp32.
         pytest.param({"is_wide": True}, {}, 400.0, id="wide"),
-        # 30 of its 100 elements, or 3,000 reads of them, of which no more than all are moved.
+        # 30 of its 100 elements, or 3,000 reads of them, which move at most all.
         pytest.param({}, {"access_term": [ACCESS | {"coefficient": 30.0}]}, 60.0, id="part of it"),
         pytest.param({}, {"access_term": [ACCESS | {"coefficient": 3000.0}]}, 200.0, id="rows read twice"),
-        # Two draws of a quarter each: 1 - (3 / 4)^2 = 7 / 16 is expected to move.
+        # Two draws of a quarter each move 1 - (3 / 4)^2 = 7 / 16 on average.
         pytest.param(
             {}, {"access_term": [ACCESS | {"coefficient": 50.0, "draw_fraction": 0.25}]}, 87.5, id="independent draws"
         ),
@@ -41,12 +41,12 @@ ACCESS = {"batch_power": 0, "sequence_power": 0, "context_power": 0}
 def test_moved_bytes(
     check: Callable[..., None], crossing: dict[str, Any], given: dict[str, Any], moved_byte: float
 ) -> None:
-    """100 elements."""
+    """The tensor has 100 elements."""
     check("border_byte", {"moved_byte": moved_byte}, kernel_tensor=CROSSING | crossing, **(GIVEN | given))
 
 
 def test_sums_by_role(check: Callable[..., None]) -> None:
-    """What a kernel reads and writes."""
+    """The kernel's reads and writes are summed by role."""
     crossing = [
         {"tensor_id": 0, "direction": "read", "role": "input", "is_produced": True, "moved_byte": 1.0},
         {"tensor_id": 1, "direction": "read", "role": "input", "is_produced": False, "moved_byte": 2.0},
@@ -69,7 +69,7 @@ def test_sums_by_role(check: Callable[..., None]) -> None:
 
 @pytest.mark.parametrize(("producer", "moved_byte"), [(1, 100.0), (None, 200.0)], ids=["keys", "a state"])
 def test_a_state_is_not_of_the_format_of_keys(check: Callable[..., None], producer: int | None, moved_byte: float) -> None:
-    """100 elements in fp16; keys and values are kept in 8 bits, and a state, which is given to the run, as it is."""
+    """100 elements in fp16; keys and values are kept in 8 bits, a state that the run receives stays in its format."""
     check(
         "border_byte",
         {"moved_byte": moved_byte},

@@ -36,11 +36,11 @@ NARROWER = [
 
 
 def chosen(evaluate: Callable[..., list[dict[str, Any]]], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What holds for layer normalizations of fp16 in nhwc under eager."""
+    """Return the row chosen for layer normalizations of fp16 in nhwc under eager."""
     given = GIVEN | {
         "supported_backend": [{"efficiency_backend": "inductor"}],
         "lending_part": [{"lender": "sibling"}],
-        # That there are such element types and operators does not depend on the rows under test.
+        # The element types and operators exist independently of the rows under test.
         "efficiency": [
             *rows,
             ROW | {"resource": "thread", "precision_class": "fp16", "maximum_fraction": 1.0, "efficiency_id": 99},
@@ -59,7 +59,7 @@ def chosen(evaluate: Callable[..., list[dict[str, Any]]], rows: list[dict[str, A
 
 @pytest.mark.parametrize("count", range(1, len(NARROWER) + 1))
 def test_specificity(evaluate: Callable[..., list[dict[str, Any]]], count: int) -> None:
-    """Of the first so many rows the last wins, in whatever order they stand, with its half-work and its number."""
+    """The last of the first `count` rows wins, in any order of rows, with its half-work and its number."""
     rows = [
         ROW | narrower | {"maximum_fraction": 0.01 * i, "half_work": 10.0 * i, "efficiency_id": i}
         for i, narrower in enumerate(NARROWER[:count], start=1)
@@ -76,7 +76,7 @@ def test_specificity(evaluate: Callable[..., list[dict[str, Any]]], count: int) 
         {"scope": "family:cpu"},
         {"scope": "architecture:other"},
         {"scope": "hardware:other"},
-        # A sibling lends the rows of one backend alone.
+        # A sibling lends the rows of one backend only.
         {"scope": "hardware:sibling"},
         {"backend": "xla"},
         {"kernel_class": "softmax"},
@@ -87,7 +87,7 @@ def test_specificity(evaluate: Callable[..., list[dict[str, Any]]], count: int) 
     ],
 )
 def test_rows_of_others(evaluate: Callable[..., list[dict[str, Any]]], other: dict[str, str]) -> None:
-    """They do not hold, however specific."""
+    """Rows of other scopes do not apply, however specific."""
     rows = [
         ROW | {"maximum_fraction": 0.5, "efficiency_id": 1},
         ROW | other | {"maximum_fraction": 0.9, "efficiency_id": 2},
@@ -97,7 +97,7 @@ def test_rows_of_others(evaluate: Callable[..., list[dict[str, Any]]], other: di
 
 
 def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Eight resources, eight columns; what no row says stays unknown."""
+    """Eight resources have eight columns; without a row they are unknown."""
     resources = ["matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread"]
     rows = [
         ROW | {"resource": r, "maximum_fraction": 0.1 * i, "half_work": float(i), "efficiency_id": i}

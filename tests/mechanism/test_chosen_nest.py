@@ -1,5 +1,5 @@
-"""The nest that `charz mapping` shows as chosen, against the tile that answers count: one number of steps, one utilization, the same
-bytes at the border of the memory beside the arrays."""
+"""The nest that `charz mapping` shows as chosen equals the tile of the answers: number of steps, utilization, and bytes at the border of
+the memory next to the arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPES = [
 ]  # fmt: skip
 """Rows, columns, depth and number of products: convolutions, attentions, a vector, and sizes that fill nothing."""
 WINDOWS = {(3136, 512, 4608, 1): (9, 64 * 512 * 7 * 7), (12544, 64, 147, 1): (49, 3 * 224 * 224)}
-"""Positions of the kernel and elements of the input, of those that are convolutions whose windows overlap."""
+"""Positions of the kernel and elements of the input, for convolutions with overlapping windows."""
 MEMORY_BYTE = 2.0**18
 PART = {
     "cache_level": "l2",
@@ -33,14 +33,14 @@ PART = {
 
 
 def window(shape: tuple[int, ...]) -> Record:
-    """Columns of a convolution's window; none of another product."""
+    """Return the columns of a convolution's window; empty for other products."""
     return dict(zip(("taps", "image"), WINDOWS[shape], strict=True)) if shape in WINDOWS else {}
 
 
 def counted(
     evaluate: Evaluate, shapes: Sequence[tuple[int, ...]], tile: Record, flow: str
 ) -> Iterator[tuple[Record, Record]]:
-    """Of each shape the step with its tile, and the nest of that tile."""
+    """Return the step of each shape with its tile, and the nest of that tile."""
     rows, columns, units = tile["matrix_array_rows"], tile["matrix_array_columns"], tile["tile_unit_count"]
     held = math.floor((MEMORY_BYTE - 2 * rows * columns) / (2 * rows + 4 * columns))
     steps = [
@@ -85,7 +85,7 @@ def counted(
 def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
     evaluate: Evaluate, flow: str, units: float, rows: float, columns: float, cut: float
 ) -> None:
-    """Steps, utilization and bytes are equal for every shape, in parts of what streams or slices of the depth too."""
+    """Steps, utilization and bytes are equal for every shape, also if a stream is split into parts or the depth into slices."""
     tile = {"matrix_array_rows": rows, "matrix_array_columns": columns, "tile_unit_count": units}
     tile["split_k" if flow == "wavefront" else "divisor"] = cut
     shapes = [sizes for sizes in SHAPES if flow != "wavefront" or sizes[2] >= cut]
@@ -96,7 +96,7 @@ def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
         assert nest["utilization_fraction"] == pytest.approx(
             m * n * k * count / (found["ideal_s"] * rows * columns * units)
         ), sizes
-        # Answers count results as bytes of the tile memory where software moves every byte, a nest always.
+        # Answers count results as bytes of the tile memory only if software moves every byte, a nest always does.
         assert nest["cache_byte"] - count * m * n == pytest.approx(found["reload_byte"]), sizes
         # Each operand once.
         image = window(sizes).get("image", count * m * k)
@@ -104,9 +104,9 @@ def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
 
 
 def test_a_convolution_by_hand(evaluate: Evaluate) -> None:
-    """49 x 512 x 4608 on 16 arrays of 64 x 64: 72 folds of the depth, 8 of the columns, 36 turns of 64 steps, for a fold of weights takes
-    as long to load, and 126 to fill. Two arrays have a column of folds: its results cross once, 4 bytes out and in. With 64 images
-    661 rows stay beside an array, (2^18 - 2 x 64 x 64) / (2 x 64 + 4 x 64): 3,136 go in five parts of 628, and are shown so."""
+    """49 x 512 x 4608 on 16 arrays of 64 x 64: 72 folds of the depth, 8 of the columns, 36 turns of 64 steps, because a fold of weights
+    takes as long to load, and 126 to fill. Two arrays have a column of folds: its results cross once, 4 bytes out and in. With 64
+    images 661 rows stay next to an array, (2^18 - 2 x 64 x 64) / (2 x 64 + 4 x 64): 3,136 go in five parts of 628, and are shown so."""
     tile = {"matrix_array_rows": 64.0, "matrix_array_columns": 64.0, "tile_unit_count": 16.0}
     (one, its), (many, theirs) = counted(evaluate, SHAPES[:2], tile, "weight_stationary")
     assert (one["tile_count"], one["waves"], one["ideal_s"], its["cycles"]) == (576, 36, 2430, 2430)
@@ -117,7 +117,7 @@ def test_a_convolution_by_hand(evaluate: Evaluate) -> None:
 
 
 def test_what_lies_on_the_chip_comes_from_no_main_memory(evaluate: Evaluate) -> None:
-    """Input and results of 16 x 12 and 16 x 8 bytes of which a quarter comes from there, weights of 12 x 8 that are read thrice."""
+    """Input and results of 16 x 12 and 16 x 8 bytes, a quarter of them from main memory; weights of 12 x 8 that are read three times."""
     nest = {
         "m": 16, "n": 8, "k": 12, "gemm_count": 1, "images": 1, "outer_m": 16, "outer_n": 8, "outer_k": 12, "outer_kept": "output",
         "inner_m": 8, "inner_n": 8, "inner_k": 12, "inner_kept": "output", "dataflow": "weight_stationary",
@@ -129,15 +129,15 @@ def test_what_lies_on_the_chip_comes_from_no_main_memory(evaluate: Evaluate) -> 
     }  # fmt: skip
     (shared,) = evaluate("loop_nest_cost", loop_nest=[nest], part_rate=[rate], part=[PART])
     assert shared["dram_byte"] == (192 + 128) / 4 + 3 * 96
-    # Of a memory beside each array main memory is the border: two tiles of rows load the weights twice.
+    # A memory next to each array borders main memory: two tiles of rows load the weights twice.
     own = PART | {"cache_level": "l1", "tile_memory_level": "l1", "cache_byte": 8000.0}
     (beside,) = evaluate("loop_nest_cost", loop_nest=[nest], part_rate=[rate], part=[own])
     assert beside["dram_byte"] == (192 + 128) / 4 + 3 * 2 * 96
 
 
 def test_a_chip_wide_memory_is_drawn_from_for_every_pass(evaluate: Evaluate) -> None:
-    """Two columns of folds take the 192 bytes of input twice from a memory that all arrays share, and once from one beside each; weights
-    of 12 x 8 pass both of two tiles of rows. An array's own energy is that memory's."""
+    """Two columns of folds read the 192 bytes of input twice from a memory shared by the arrays, and once from one next to each; weights
+    of 12 x 8 pass both tiles of rows. An array's own energy is that memory's."""
     nest = {
         "m": 16, "n": 8, "k": 12, "gemm_count": 1, "images": 1, "outer_m": 16, "outer_n": 8, "outer_k": 12, "outer_kept": "output",
         "inner_m": 8, "inner_n": 8, "inner_k": 12, "inner_kept": "output", "dataflow": "weight_stationary",

@@ -25,7 +25,7 @@ RUN: dict[str, Any] = {"host_factor": 1.0, "power": "default", "power_w": None}
 def clocked(
     evaluate: Callable[..., list[dict[str, Any]]], *modes: dict[str, Any], run: Any = None, **numbers: Any
 ) -> Any:
-    """A shape, twice in its run, at the clock of the run; numbers are of the shape or, where it has such a column, of the part."""
+    """Return a shape, twice in its run, at the clock of the run; numbers are of the shape or, if the part has such a column, of the part."""
     part = {name: numbers.pop(name) for name in PART.keys() & numbers.keys()}
     rows = evaluate(
         "clock_step",
@@ -43,7 +43,7 @@ def clocked(
 
 
 def test_below_the_limit(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """800 J in 8 s and 20 W beside them are 120 W of 200."""
+    """800 J in 8 s and a further 20 W are 120 of 200 W."""
     row = clocked(evaluate)
     assert (row["clock_fraction"], row["busy_s"], row["is_power_bound"], row["power_s"]) == (1.0, 4.0, False, 0.0)
     assert (row["static_w"], row["dynamic_energy_j"]) == (20.0, 400.0)
@@ -71,7 +71,7 @@ def test_the_average_is_the_limit(evaluate: Callable[..., list[dict[str, Any]]],
 
 
 def test_main_memory_keeps_its_clock(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Traffic alone: a lower clock takes nothing off it, so that at the slowest units pause until 800 J last 40 s."""
+    """Only traffic: a lower clock does not reduce it, so at the slowest clock units pause until 800 J last 40 s."""
     memory = {
         "compute_s": 0.0,
         "memory_s": 4.0,
@@ -102,14 +102,14 @@ def test_the_first_level_slows_with_the_clock(evaluate: Callable[..., list[dict[
 
 
 def test_energy_of_the_first_level_falls_with_the_voltage(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """100 of 400 J at half the clock: 0.75 squared of it, and of all."""
+    """100 of 400 J at half the clock: both fall by 0.75 squared."""
     row = clocked(evaluate, tdp_w=39.375, compute_energy_j=300.0, memory_energy_j=100.0, stream_energy_j=100.0)
     assert row["stream_energy_j"] == row["memory_energy_j"] == pytest.approx(56.25)
     assert row["dynamic_energy_j"] == pytest.approx(225.0)
 
 
 def test_clock_trees_follow_the_clock_and_standby_neither(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Of 20 W 12 are of clocks and 4 of memory in standby: at half the clock (4 + 6) * 0.5625 + 4, and 28.125 W of work."""
+    """12 of 20 W are of clocks and 4 of memory in standby: at half the clock (4 + 6) * 0.5625 + 4, and 28.125 W of work."""
     row = clocked(evaluate, tdp_w=28.125 + 9.625, clocking_w=12.0, standby_w=4.0)
     assert row["clock_fraction"] == pytest.approx(0.5)
     assert row["static_w"] == pytest.approx(9.625)
@@ -118,7 +118,7 @@ def test_clock_trees_follow_the_clock_and_standby_neither(evaluate: Callable[...
 def test_a_clock_above_the_reference_takes_a_voltage_up_to_the_ceiling(
     evaluate: Callable[..., list[dict[str, Any]]],
 ) -> None:
-    """At 1.2 times the reference 1.1 of the voltage, at twice it no more than 1.25; both squared."""
+    """At 1.2 times the reference clock the voltage is 1.1, at twice at most 1.25; both squared."""
     for reference, square in ((1.2, 1.21), (2.0, 1.5625)):
         row = clocked(evaluate, tdp_w=None, reference_fraction=reference)
         assert row["dynamic_energy_j"] == pytest.approx(400.0 * square)
@@ -136,7 +136,7 @@ def test_static_power_above_the_limit_has_no_answer(evaluate: Callable[..., list
 
 
 def test_modes(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """A mode of the part's own sets limit and clock, watts a limit, and a part without the mode is left out."""
+    """A mode of the part sets limit and clock, watts only a limit; a part without the mode is left out."""
     mode = {"mode": "15w", "tdp_w": 150.0, "clock_fraction": 0.5}
     row = clocked(evaluate, mode, run={"power": "15w", "power_w": 15.0})
     assert (row["clock_fraction"], row["busy_s"], row["tdp_w"]) == (0.5, 8.0, 150.0)

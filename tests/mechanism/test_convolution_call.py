@@ -1,4 +1,4 @@
-"""How PyTorch on a processor executes a convolution."""
+"""PyTorch's execution of a convolution on a processor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def given(
     copies: list[Record] | None = None,
     sizes: Record | None = None,
 ) -> dict[str, Any]:
-    """A convolution of an image of 100 elements by 36 weights, 25 bytes of results, in fp32: 400, 144 and 100 bytes."""
+    """Return a convolution of an image of 100 elements by 36 weights, 25 results, in fp32: 400, 144 and 100 bytes."""
     return {
         "run": {"run_layout": "nchw"} | run,
         "backend": {"calls_aten": True} | backend,
@@ -50,14 +50,14 @@ def given(
 EAGER: Record = {"plans_layout": False}
 PLANNED: Record = {"plans_layout": True}
 VIEW: Record = {"storage_tensor_id": 2}
-"""The image is a view of another tensor's storage."""
+"""An image that is a view of another tensor's storage."""
 
 
 @pytest.mark.parametrize(
     ("tables", "expected"),
     [
-        # 36 of depth are fewer than 16 channels of 9 taps: the image is read as it lies. The weights and the result go in
-        # blocks, written and read: 2 x (144 + 100); at a time the larger of the two is held.
+        # A depth of 36 is below 16 channels of 9 taps: the image is read in place. The weights and the result are
+        # blocked, written and read: 2 x (144 + 100); the larger of the two is allocated at a time.
         pytest.param(
             given({}, EAGER, {}),
             {"is_native": False, "is_misread": False, "scratch_byte": 144.0, "reorder_byte": 488.0, "channels_last_byte": 0.0},
@@ -73,27 +73,28 @@ VIEW: Record = {"storage_tensor_id": 2}
             {"is_native": True, "scratch_byte": 3600.0, "reorder_byte": 7200.0},
             id="PyTorch's own",
         ),
-        # An image is its own columns under a kernel of one tap and stride.
+        # With a kernel of one tap and stride 1, an image is its own columns.
         pytest.param(
             given({}, EAGER, {"image": 50.0, "k": 2.0, "taps": 1.0}),
             {"is_native": True, "scratch_byte": 0.0, "reorder_byte": 0.0},
             id="no columns",
         ),
         pytest.param(given({}, EAGER, {"image": 50.0, "samples": 2.0}), {"is_native": False}, id="two samples"),
-        # Channels-last: only the weights of nine taps are put in that order first, and in the library's own: 2 x 288.
+        # Channels-last: only the weights of nine taps are reordered, first to channels-last and then to the library's
+        # order: 2 x 288.
         pytest.param(
             given({"run_layout": "nhwc"}, PLANNED, {}),
             {"is_misread": False, "scratch_byte": 144.0, "channels_last_byte": 144.0, "reorder_byte": 576.0},
             id="planned channels-last",
         ),
-        # A view of one sample of a convolution of one tap is taken for one that is not channels-last: copied, put in blocks
-        # with its weights, and the result back: 2 x (144 + 400 + 100) and 2 x 400 for the copy.
+        # A view of one sample of a one-tap convolution is taken for one that is not channels-last: copied, blocked with
+        # its weights, and the result converted back: 2 x (144 + 400 + 100) and 2 x 400 for the copy.
         pytest.param(
             given({"run_layout": "nhwc"}, PLANNED, {"taps": 1.0}, VIEW | {"shape": "[B, 4]"}),
             {"is_misread": True, "scratch_byte": 944.0, "channels_last_byte": 0.0, "reorder_byte": 2088.0},
             id="misread",
         ),
-        # The copy is a kernel of its own where `layout_copy` lists it.
+        # If `layout_copy` lists the copy, it is a separate kernel.
         pytest.param(
             given(
                 {"run_layout": "nhwc"},
@@ -113,12 +114,12 @@ VIEW: Record = {"storage_tensor_id": 2}
     ],
 )  # fmt: skip
 def test_what_is_put_in_another_order(check: Callable[..., None], tables: dict[str, Any], expected: Record) -> None:
-    """Bytes of what oneDNN and PyTorch reorder."""
+    """Bytes that oneDNN and PyTorch reorder."""
     check("convolution_call", expected, **tables)
 
 
 def test_backends_of_their_own(evaluate: Callable[..., list[Record]]) -> None:
-    """They do not call ATen."""
+    """Other backends do not call ATen."""
     tables = {
         name: rows if isinstance(rows, list) else [rows] for name, rows in given({}, {"calls_aten": False}, {}).items()
     }
@@ -139,7 +140,7 @@ def test_backends_of_their_own(evaluate: Callable[..., list[Record]]) -> None:
 def test_linear_call(
     check: Callable[..., None], k: float, bits: int, bias: bool, is_aliased: bool, reorder_byte: float
 ) -> None:
-    """Rows 2 KiB apart evict one another; the bias is written to every row of the result first."""
+    """Rows 2 KiB apart evict each other; the bias is first written to every row of the result."""
     check(
         "linear_call",
         {"is_aliased": is_aliased, "reorder_byte": reorder_byte},
@@ -166,7 +167,7 @@ def test_linear_call(
 def test_channels_last_groups(
     check: Callable[..., None], layout: str, groups: float, channels: float, converted_byte: float
 ) -> None:
-    """Groups that are no power of two channels wide are converted and back."""
+    """Groups whose width is not a power of two are converted and converted back."""
     tables = given({"run_layout": "nhwc"}, EAGER, {"k": 9 * channels, "gemm_count": groups})
     tables["executed_kernel"] |= {"layout": layout}
     check("convolution_call", {"converted_byte": converted_byte}, **tables)

@@ -1,4 +1,4 @@
-"""Steps that are no products join what does not depend on the tile."""
+"""Steps other than products join the costs that do not depend on the tile."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ VECTOR = {
 
 
 def test_with_steps(check: Callable[..., None]) -> None:
-    """As they are; an unknown energy stays unknown."""
+    """The values pass unchanged; an unknown energy stays unknown."""
     check("cost_border", VECTOR, cost_untiled={}, vector_time=VECTOR)
     check("cost_border", {"vector_energy_j": None}, cost_untiled={}, vector_time=VECTOR | {"vector_energy_j": None})
 
 
 def test_without_steps(check: Callable[..., None]) -> None:
-    """Nothing, and no energy: known, not unknown."""
+    """Time and energy are 0, not unknown."""
     check("cost_border", dict.fromkeys(VECTOR, 0.0), cost_untiled={}, vector_time=VECTOR | {"shape_id": 1})
 
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:
-    """1,200 bytes, as fast as the slower side of each border: 1,200 / 300 and 1,200 / 600."""
+    """1,200 bytes at the slower side of each border: 1,200 / 300 and 1,200 / 600."""
     rates = {"cache_byte_per_s": 300.0, "tile_memory_byte_per_s": 600.0, "stream_memory_byte_per_s": 800.0}
     part = {"moved_byte": 1200.0, "is_staged": True, "stream_level": "l1"} | rates
     check(
@@ -30,7 +30,7 @@ def test_what_passes_every_level(check: Callable[..., None]) -> None:
         {"staged_byte": 1200.0, "staged_load_s": 4.0, "passing_byte": 1200.0, "passing_s": 2.0},
         cost_untiled=part,
     )
-    # Loads of a cache pass by the tile memory, and the first level at its own pace: 1,200 / 800.
+    # A cache's loads bypass the tile memory and pass the first level at its own rate: 1,200 / 800.
     beside = {"staged_byte": 0.0, "staged_load_s": 0.0, "passing_byte": 1200.0, "passing_s": 1.5}
     check("cost_border", beside, cost_untiled=part | {"is_staged": False})
     check("cost_border", {"passing_byte": 0.0, "staged_byte": 1200.0}, cost_untiled=part | {"stream_level": None})

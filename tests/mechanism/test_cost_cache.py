@@ -14,7 +14,7 @@ SHAPE = {
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # All of 1,000 bytes at 500 x 0.5 a second.
+        # 1,000 bytes at 500 x 0.5 per second.
         pytest.param(
             {},
             {"cache_s": 4.0, "cache_energy_j": 125.0},
@@ -30,5 +30,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_cache", expected, cost_dram=SHAPE | shape)

@@ -33,7 +33,7 @@ SHAPE = {
             {"naive_s": 4.0, "utilization_fraction": 0.5, "roofline_s": 4.0},
             id="vector units are busier",
         ),
-        # A library's tiles that lose less than ours are still not faster than the peak.
+        # Library tiles with a smaller loss than ours are still not faster than the peak.
         pytest.param({"matrix_s": 1.0, "vector_s": 1.0}, {"compute_s": 2.0}, id="never above the peak"),
         pytest.param(
             dict.fromkeys(SHAPE, 0.0) | {"dram_byte_per_s": 40.0},
@@ -44,5 +44,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_compute", expected, cost_vector=SHAPE | shape)

@@ -13,7 +13,7 @@ RATE = {"compute_precision": "fp8_e4m3", "is_native": False, "unit_count": 10.0,
 @pytest.mark.parametrize(
     ("shape", "rate", "convert_s"),
     [
-        # 6,000 operations of 10 units with 2 lanes at 100 Hz.
+        # 6,000 operations on 10 units with 2 lanes at 100 Hz.
         pytest.param({}, {}, 3.0, id="converted"),
         pytest.param({}, {"is_native": True}, 0.0, id="native"),
         pytest.param({"kv_precision": "none"}, {}, 0.0, id="as the arithmetic"),
@@ -23,5 +23,5 @@ RATE = {"compute_precision": "fp8_e4m3", "is_native": False, "unit_count": 10.0,
     ],
 )
 def test_time(check: Callable[..., None], shape: dict[str, object], rate: dict[str, object], convert_s: float) -> None:
-    """Lanes one by one."""
+    """Lanes convert one element at a time."""
     check("cost_convert", {"convert_s": convert_s}, cost_library=SHAPE | shape, arithmetic_rate=RATE | rate)

@@ -13,7 +13,7 @@ SHAPE = {
 
 
 def test_traffic_over_bandwidth(check: Callable[..., None]) -> None:
-    """800 bytes and half the work of four units, 4 x 50, at 400 x 0.5 a second."""
+    """800 bytes and half the work of four units, 4 x 50, at 400 x 0.5 per second."""
     expected = {"dram_byte": 800.0, "dram_s": 5.0, "dram_energy_j": 200.0}
     check("cost_dram", expected, cost_traffic=SHAPE)
 
@@ -21,7 +21,7 @@ def test_traffic_over_bandwidth(check: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # All is served by the cache: what small kernels lose remains.
+        # The cache serves all of it: the half-work of small kernels remains.
         pytest.param(
             {"resident_byte": 1000.0}, {"dram_byte": 0.0, "dram_s": 1.0, "dram_energy_j": 0.0}, id="all cached"
         ),
@@ -31,5 +31,5 @@ def test_traffic_over_bandwidth(check: Callable[..., None]) -> None:
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_dram", expected, cost_traffic=SHAPE | shape)

@@ -1,4 +1,4 @@
-"""Accesses that wait for one another."""
+"""Accesses that wait for each other."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_latency_bound", expected, cost_cache=SHAPE | shape)

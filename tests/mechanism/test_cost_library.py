@@ -1,4 +1,4 @@
-"""What a server writes and reads again around a library's products."""
+"""Reads and writes of a server around library products."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ SHAPE = {
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # Three kernels, 600 bytes at 100 x 0.5 a second.
+        # Three kernels, 600 bytes at 100 x 0.5 per second.
         pytest.param(
             {}, {"library_written_byte": 600.0, "library_s": 12.75, "library_energy_j": 1200.0}, id="main memory"
         ),
-        # 200 bytes are 100 written, of which the cache holds those of each of two chunks: 400 / 50 + 200 / 500 + 6 x 0.25.
+        # 100 of 200 bytes are written, and the cache keeps those of each of two chunks: 400 / 50 + 200 / 500 + 6 x
+        # 0.25.
         pytest.param(
             {"chunk_count": 2.0},
             {"library_cached_byte": 200.0, "library_s": 9.9, "library_energy_j": 900.0},
             id="cache",
         ),
         pytest.param({"calls_library": False}, {"library_written_byte": 0.0, "library_s": 0.0}, id="own kernels"),
-        # Scores go by four kernels whatever multiplies.
+        # Scores take four kernels, whichever library multiplies.
         pytest.param(
             {"calls_library": False, "score_byte": 150.0},
             {"library_written_byte": 150.0, "library_s": 4.0},
@@ -38,7 +39,7 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_library", expected, cost_reorder=SHAPE | shape)
 
 
@@ -66,7 +67,7 @@ CALL = {
     ],
 )  # fmt: skip
 def test_what_is_written_out(check: Callable[..., None], given: dict[str, object], expected: dict[str, object]) -> None:
-    """By llama.cpp around a call of cuBLAS."""
+    """The conversions are llama.cpp's around a call of cuBLAS."""
     check("library_call", expected, **(CALL | given))
 
 

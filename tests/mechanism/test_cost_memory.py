@@ -26,14 +26,14 @@ SHAPE = {
         pytest.param({"thread_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "thread"}, id="threads"),
         pytest.param({"reload_s": 4.0}, {"memory_s": 4.0, "memory_level": "scratchpad"}, id="memory of the tiles"),
         pytest.param({"reload_s": 3.0}, {"memory_s": 3.0, "memory_level": "dram"}, id="that as slow"),
-        # Without a memory beside the units tiles load from the cache: 70 + (10 - 4) x 2 + 100 x 0.25.
+        # Without a memory next to the units, tiles load from the cache: 70 + (10 - 4) x 2 + 100 x 0.25.
         pytest.param(
             {"reload_s": 4.0, "tile_memory_level": None, "moved_byte": 4.0, "cache_j_per_byte": 2.0},
             {"memory_s": 4.0, "memory_level": "l2", "memory_energy_j": 107.0},
             id="tiles from the cache",
         ),
         pytest.param({"stream_s": 4.0}, {"memory_s": 4.0, "memory_level": "l1"}, id="first level"),
-        # Instructions wait for it: no memory, and its energy is theirs.
+        # If instructions wait for it, it is not a memory, and its energy is part of theirs.
         pytest.param({"stream_s": 4.0, "is_staged": False}, {"memory_s": 3.0, "memory_level": "dram"}, id="a bound"),
         pytest.param(
             dict.fromkeys(("cache_s", "latency_bound_s", "thread_s", "untiled_s", "reload_s", "stream_s"), 0.0)
@@ -45,5 +45,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_memory", expected, cost_tile=SHAPE | shape)

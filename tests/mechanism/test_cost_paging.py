@@ -12,12 +12,12 @@ SHAPE = {"family": "cpu", "fault_byte": 300.0, "paging_fraction": 0.125, "dram_b
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # 300 bytes at 800 / 8 a second.
+        # 300 bytes at 800 / 8 per second.
         ({}, {"paged_byte": 300.0, "paging_s": 3.0}),
         ({"family": "gpu"}, {"paged_byte": 0.0, "paging_s": 0.0}),
         ({"paging_fraction": None}, {"paged_byte": 0.0, "paging_s": 0.0}),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_paging", expected, cost_convert=SHAPE | shape)

@@ -1,4 +1,4 @@
-"""What a lower clock changes."""
+"""Effects of a lower clock."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SHAPE = {
         # 50 J of the traffic are main memory's.
         ({}, {"dynamic_energy_j": 400.0, "clocked_energy_j": 350.0, "clocked_memory_s": 3.0}),
         ({"cache_s": 4.0}, {"clocked_memory_s": 4.0}),
-        # A first level that software fills is a memory too; 40 J of the traffic are main memory's.
+        # A first level that software manages is a memory too; 40 J of the traffic are main memory's.
         ({"staged_stream_s": 5.0, "stream_energy_j": 10.0}, {"clocked_energy_j": 360.0, "clocked_memory_s": 5.0}),
         ({"cache_energy_j": None, "memory_energy_j": None}, {"dynamic_energy_j": None, "clocked_energy_j": None}),
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_power", expected, cost_compute=SHAPE | shape)

@@ -29,7 +29,7 @@ SHAPE = {
             {"reload_s": 0.0, "reload_energy_j": 0.0},
             id="no such memory",
         ),
-        # Tiles load 1,000 bytes from the last-level cache, which 600 of them cross once: 400 x 0.5 J more.
+        # Tiles load 1,000 bytes from the last-level cache, and 600 of them cross it once: 400 x 0.5 J more.
         pytest.param(
             {"tile_memory_level": None, "tile_j_per_byte": None, "cache_level": "l2", "cache_j_per_byte": 0.5, "moved_byte": 600.0},
             {"reload_s": 4.0, "reload_energy_j": 200.0},
@@ -38,5 +38,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_reload", expected, cost_tile=SHAPE | shape)

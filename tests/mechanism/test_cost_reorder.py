@@ -1,4 +1,4 @@
-"""What a library writes and reads again at every call."""
+"""Reads and writes that a library repeats at every call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPE = {
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        # 400 bytes at 400 x 0.25 a second.
+        # 400 bytes at 400 x 0.25 per second.
         pytest.param(
             {},
             {
@@ -25,10 +25,10 @@ SHAPE = {
             },
             id="in another order",
         ),
-        # Rows that evict one another: the weights once more, beside the bias.
+        # Rows that evict each other: the weights once more, in addition to the bias.
         pytest.param({"layout": "aliased"}, {"reorder_byte": 1100.0, "reorder_s": 11.0}, id="aliased"),
         pytest.param({"family": "tpu"}, {"reorder_byte": 0.0, "reorder_s": 0.0}, id="no processor"),
-        # 600 bytes of a convolution in groups at 400 x 0.25 a second.
+        # 600 bytes of a grouped convolution at 400 x 0.25 per second.
         pytest.param(
             {"family": "gpu", "converted_byte": 600.0},
             {"reorder_byte": 600.0, "reorder_s": 6.0, "reorder_energy_j": 300.0},
@@ -43,5 +43,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_reorder", expected, cost_team=SHAPE | shape)

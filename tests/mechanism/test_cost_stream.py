@@ -25,7 +25,7 @@ SHAPE = {
             },
             id="a memory",
         ),
-        # Loads that pass it are part of their instructions.
+        # Loads that bypass it are part of their instructions.
         pytest.param({"is_staged": False}, {"staged_stream_s": 0.0, "feed_s": 4.0}, id="a bound"),
         pytest.param({"stream_j_per_byte": None}, {"stream_energy_j": None}, id="unknown energy"),
         pytest.param(
@@ -36,5 +36,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_stream", expected, cost_reload=SHAPE | shape)

@@ -1,4 +1,4 @@
-"""A team of threads begins and ends."""
+"""The start and finish of a thread team."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHAPE = {
         ({"team_size": 1.5}, 0.75),
         # Once for each of the rounds of a recurrence.
         ({"rounds": 20.0}, 15.0),
-        # Two kernels a round on a GPU; where a unit holds the weights, half of 8 bytes, two ways to memory.
+        # Two kernels per round on a GPU; if a unit has room for the weights, half of 8 bytes, two ways to memory.
         ({"family": "gpu", "rounds": 20.0, "weight_byte": 8.0, "tile_memory_byte": 3.0}, 40 * 0.25),
         ({"family": "gpu", "rounds": 20.0, "weight_byte": 8.0, "tile_memory_byte": 4.0}, 40 * 0.125),
         ({"family": "gpu", "rounds": 1.0, "team_size": 1.0}, 0.0),
@@ -31,5 +31,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], team_s: float) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_team", {"team_s": team_s}, cost_thread=SHAPE | shape)

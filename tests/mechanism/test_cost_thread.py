@@ -1,4 +1,4 @@
-"""Loops that a processor's backend leaves to few threads."""
+"""Loops that a processor's backend runs in few threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHAPE = {
     "chunk_element": 100.0, "loop_elements": 399.0, "unit_count": 4.0, "stated_unit_count": 4.0, "macs": 0.0, "moved_byte": 600.0,
     "unit_dram_byte_per_s": 500.0, "thread_fraction": 0.8,
 }  # fmt: skip
-"""A unit alone draws 500 bytes a second, of which a thread reaches 400."""
+"""One unit alone draws 500 bytes per second; a thread reaches 400."""
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ SHAPE = {
         # One element short of a chunk for each of four threads: one thread moves all, 600 / 400.
         pytest.param({}, {"team_size": 1.0, "thread_s": 1.5}, id="one thread"),
         pytest.param({"loop_elements": 400.0}, {"team_size": 4.0, "thread_s": 0.0}, id="all threads"),
-        # As many threads as there are chunks, on average: 600 / (3.99 x 400).
+        # On average as many threads as chunks: 600 / (3.99 x 400).
         pytest.param({"shares_by_chunk": True}, {"team_size": 3.99, "thread_s": 600 / 1596}, id="by chunk"),
         pytest.param(
             {"shares_by_chunk": True, "loop_elements": 9.0}, {"team_size": 1.0, "thread_s": 1.5}, id="part of a chunk"
@@ -27,7 +27,7 @@ SHAPE = {
         pytest.param(
             {"shares_by_chunk": True, "loop_elements": 900.0}, {"team_size": 4.0, "thread_s": 0.0}, id="more chunks"
         ),
-        # Libraries share every product.
+        # Libraries distribute every product over all threads.
         pytest.param({"macs": 1.0}, {"team_size": 4.0, "thread_s": 0.0}, id="product"),
         pytest.param({"chunk_element": None}, {"team_size": 4.0, "thread_s": 0.0}, id="no chunks"),
         pytest.param({"thread_fraction": None}, {"team_size": 1.0, "thread_s": 0.0}, id="nothing known of threads"),
@@ -37,5 +37,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_thread", expected, cost_row=SHAPE | shape)

@@ -17,7 +17,7 @@ RANKED = CHOSEN | {"rank_s": 1.0}
 
 
 def test_with_products(check: Callable[..., None]) -> None:
-    """One row of one winner; the wider of products and other steps allocates units."""
+    """The row of one winner; the wider of products and other steps allocates units."""
     check("cost_tile", CHOSEN, tile_rank=SHAPE | RANKED)
     check(
         "cost_tile", {"units_allocated": 6.0}, tile_rank=SHAPE | {"vector_units_allocated": 6.0} | RANKED
@@ -26,7 +26,7 @@ def test_with_products(check: Callable[..., None]) -> None:
 
 
 def test_without_products(check: Callable[..., None]) -> None:
-    """Nothing, on the units of the other steps, or on all where there are no steps at all."""
+    """Costs are 0, on the units of the other steps, or on all units without any step."""
     nothing = dict.fromkeys(CHOSEN, 0.0) | {"candidate": 0, "units_allocated": 3.0}
     shape = SHAPE | {"product_count": 0}
     check("cost_tile", nothing | {"fault": None}, cost_border=shape)
@@ -38,13 +38,13 @@ def test_without_products(check: Callable[..., None]) -> None:
 
 
 def test_what_no_tile_suits(check: Callable[..., None]) -> None:
-    """A product without a tile has no cost, and says why."""
+    """A product without a tile has no cost, and the reason is given."""
     check("cost_tile", {"fault": "no tile fits"}, cost_border=SHAPE)
     check("cost_tile", {"fault": "clock"}, cost_border=SHAPE | {"number_fault": "clock"})
 
 
 def test_what_passes_every_level(check: Callable[..., None]) -> None:
-    """All bytes of the kernel where software moves them, at least; other steps stream beside the products."""
+    """If software moves bytes, tiles load at least all bytes of the kernel; other steps stream in addition to the products."""
     shape = SHAPE | {"staged_byte": 8.0, "staged_load_s": 4.0, "passing_byte": 8.0, "passing_s": 1.0}
     expected = {"reload_byte": 9.0, "reload_s": 4.0, "stream_byte": 8.0, "stream_s": 2.0}
     check("cost_tile", expected, tile_rank=shape | RANKED)
@@ -53,7 +53,7 @@ def test_what_passes_every_level(check: Callable[..., None]) -> None:
 
 
 def test_a_step_that_the_part_has_no_rate_for(check: Callable[..., None]) -> None:
-    """Of two steps beside a product one has a rate: the kernel has no cost. Blocks of queries hold such steps themselves."""
+    """One of two other steps has a rate: the kernel has no cost. Blocks of queries include such steps themselves."""
     shape = SHAPE | {"step_count": 3, "vector_step_count": 1}
     check("cost_tile", {"fault": "no rate for a step"}, tile_rank=shape | RANKED)
     check("cost_tile", {"fault": None}, tile_rank=shape | {"vector_step_count": 2} | RANKED)

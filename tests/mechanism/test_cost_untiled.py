@@ -1,4 +1,4 @@
-"""What no tile changes, summed."""
+"""The sum of costs that do not depend on the tile."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ SHAPE = {
     ],
 )
 def test_each_term(check: Callable[..., None], shape: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("cost_untiled", expected, cost_paging=SHAPE | shape)

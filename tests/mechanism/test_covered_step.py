@@ -1,4 +1,4 @@
-"""What tiles cover of a product besides it, by dataflow."""
+"""Tiles cover more than a product, by dataflow."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TILE = {
 }  # fmt: skip
 
 PASSES = {"weight_stationary": {"tile_m": 35.0}, "input_stationary": {"tile_n": 17.0}}
-"""Halves of what streams."""
+"""Halves of the streamed dimension."""
 
 
 @pytest.mark.parametrize(
     ("dataflow", "expected"),
     [
-        # Rows in blocks of 16: four of the whole tile and one of the 6 left; columns in blocks of 8: four and one. Depth in fours.
-        # Fed by the array's input, a quarter of its clock.
+        # Rows in blocks of 16: four of a whole tile and one for the 6 left; columns in blocks of 8: four and one. Depth
+        # in fours. The array's input feeds it at a quarter of its clock.
         ("wavefront", {"covered_rows": 80.0, "covered_columns": 40.0, "covered_depth": 32.0, "fed_fraction": 0.25}),
-        # Two rounds of 35 rows, of columns five... of 32 with 8 in an array; depth in blocks of tile_k on 16 rows.
+        # Two tiles of 35 rows; two of 32 columns on 8 columns of the array; four of the depth, each on 16 rows.
         (
             "weight_stationary",
             {"covered_rows": 70.0, "covered_columns": 16.0, "covered_depth": 64.0, "fed_fraction": 0.5},
@@ -42,7 +42,7 @@ PASSES = {"weight_stationary": {"tile_m": 35.0}, "input_stationary": {"tile_n": 
     ],
 )
 def test_each_dataflow(check: Callable[..., None], dataflow: str, expected: dict[str, float]) -> None:
-    """Of a product of 70 x 33 x 30."""
+    """The product is 70 x 33 x 30."""
     shared = {"dataflow": dataflow, "utilization_fraction": 0.625, "busy_fraction": 0.75}  # 100 / (80 x 2), 6 / (4 x 2)
     check(
         "covered_step",
@@ -85,7 +85,7 @@ def test_places_of_units(
         ("weight_stationary", {"m": 5.0}, {"tile_m": 2.0}, 64.0),
         # Two parts of 63 columns cover 126 of 125: 64 / 63 is more than 126 / 125.
         ("input_stationary", {"n": 125.0}, {"tile_n": 63.0}, 64.0),
-        # Rows are no stream of inputs.
+        # Rows are not the stream of stationary inputs.
         ("input_stationary", {"m": 49.0, "n": 100.0}, {"tile_n": 100.0}, None),
         ("square", {"m": 49.0}, {"tile_m": 49.0}, None),
     ],
@@ -93,7 +93,7 @@ def test_places_of_units(
 def test_rows_that_an_array_loads(
     check: Callable[..., None], dataflow: str, product: dict[str, float], tile: dict[str, float], loaded: float | None
 ) -> None:
-    """Where they are more than stream past them, and cost more than a last part that is partly empty."""
+    """Loading counts if an array has more rows than stream past, and costs more than a partly empty last part."""
     offered = TILE | {"dataflow": dataflow, "matrix_array_rows": 64.0}
     given = {"tile_step": STEP | PRODUCT | product | tile, "arithmetic_tile": offered, "vector_step": []}
     check("covered_step", {"loaded_rows": loaded}, **given)

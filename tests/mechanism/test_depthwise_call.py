@@ -1,4 +1,4 @@
-"""Which kernel PyTorch takes for a depthwise convolution on a GPU."""
+"""The kernel that PyTorch chooses for a depthwise convolution on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONSTANTS = {
     "depthwise_large_channels": 256.0,
     "depthwise_large_width": 28.0,
 }
-"""The limits in `use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` of PyTorch 2.4, and two found on an H200."""
+"""Limits in `use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` of PyTorch 2.4, and two found on an H200."""
 
 
 def given(
@@ -30,7 +30,7 @@ def given(
     batch: int = 32,
     kind: str = "depthwise_conv",
 ) -> dict[str, Any]:
-    """A convolution of `batch` images of `width` by `width`: a result a position and channel, a product a tap each."""
+    """Return a convolution of `batch` images of `width` by `width`: one result per position and channel, one product per tap."""
     results = batch * channels * (width // stride) ** 2
     size = {"batch": batch}
     return {
@@ -52,7 +52,7 @@ def given(
 @pytest.mark.parametrize(
     ("convolution", "algorithm"),
     [
-        # Kernels that an H200 showed (benchmarks/measured): `conv2d_c1_k1_nchw_shmem_tiling` of cuDNN, or PyTorch's own
+        # Kernels observed on an H200 (benchmarks/measured): `conv2d_c1_k1_nchw_shmem_tiling` of cuDNN, or PyTorch's own
         # `conv_depthwise2d_forward_kernel`.
         ({}, None),
         ({"taps": 25.0}, None),
@@ -65,7 +65,7 @@ def given(
         ({"stride": 2.0, "taps": 25.0}, "wide"),
         ({"stride": 2.0, "channels": 384.0, "width": 28.0}, None),
         ({"stride": 2.0, "channels": 768.0, "width": 14.0}, None),
-        # What the limits say besides.
+        # Further cases of the limits.
         ({"stride": 2.0, "channels": 384.0, "width": 26.0}, "own"),
         ({"stride": 2.0, "channels": 255.0, "width": 28.0}, "own"),
         ({"stride": 2.0, "batch": 1}, None),
@@ -77,7 +77,7 @@ def given(
         ({"taps": 4.0}, "own"),
         ({"taps": 7.0}, "own"),
         ({"taps": 1.0}, None),
-        # Channels-last: `conv2d_c1_k1_nhwc` up to 7 x 7, beyond `conv2d_grouped_direct_kernel`.
+        # Channels-last: `conv2d_c1_k1_nhwc` up to 7 x 7, beyond that `conv2d_grouped_direct_kernel`.
         ({"layout": "nhwc", "taps": 49.0}, None),
         ({"layout": "nhwc", "taps": 81.0}, "wide"),
         ({"layout": "nhwc", "taps": 49.0, "precision": "fp32"}, None),
@@ -89,7 +89,7 @@ def given(
 def test_kernels_by_size_layout_and_type(
     check: Callable[..., None], convolution: dict[str, Any], algorithm: str | None
 ) -> None:
-    """Halves under small square kernels are cuDNN's, the rest is PyTorch's own; channels-last cuDNN's alone."""
+    """Half precision with small square kernels runs in cuDNN, the rest in PyTorch's own kernel; channels-last only in cuDNN."""
     check("depthwise_call", {"algorithm": algorithm}, **given(**convolution))
 
 

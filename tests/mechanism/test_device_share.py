@@ -1,4 +1,4 @@
-"""What one of several devices has of what comes in pieces: at least one whole."""
+"""The share of one of several devices in data that come in pieces: at least one whole piece."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = st.integers(1, 4096)
 
 @given(pieces=COUNTS, fewer=COUNTS, devices=COUNTS, fraction=st.floats(0, 1))
 def test_all_devices_have_all(bench: Bench, pieces: int, fewer: int, devices: int, fraction: float) -> None:
-    """A share is at least a fair one, of which all devices' make the whole, and at most all; more devices leave no more to one."""
+    """A share is at least a fair one, so that the shares cover the whole, and at most all; with more devices no share grows."""
 
     def share(count: int) -> float:
         return float(
@@ -36,9 +36,9 @@ TENSORS = [
     {"tensor_id": 0, "role": "kv_cache", "storage_tensor_id": 0},  # four heads
     {"tensor_id": 1, "role": "kv_cache", "storage_tensor_id": 1},  # a latent
     {"tensor_id": 2, "role": "weight", "storage_tensor_id": 2},  # of queries and, a quarter, of keys
-    {"tensor_id": 3, "role": "weight", "storage_tensor_id": 3},  # what compresses queries
+    {"tensor_id": 3, "role": "weight", "storage_tensor_id": 3},  # compresses queries
     {"tensor_id": 4, "role": "weight", "storage_tensor_id": 4},  # of a normalization
-    {"tensor_id": 5, "role": "weight", "storage_tensor_id": 5},  # a table of a look-up, and the head
+    {"tensor_id": 5, "role": "weight", "storage_tensor_id": 5},  # a look-up table that is also the head
     {"tensor_id": 6, "role": "weight", "storage_tensor_id": 2},  # a view of the first weight
 ]
 SPLITS = [
@@ -83,7 +83,7 @@ def test_what_a_device_keeps(check: Check, devices: int, cache: float, weights: 
 
 
 def test_a_weight_that_one_product_of_all_devices_reads(check: Check) -> None:
-    """It is whole, though another product of it is split."""
+    """The weight is whole, even if another product that reads it is split."""
     check(
         "resident_byte",
         {"device_weight_byte": 40.0},
@@ -105,7 +105,7 @@ def test_a_weight_that_one_product_of_all_devices_reads(check: Check) -> None:
         ({"is_split": False, "pieces": None}, 1.0, 1.0),
         ({"is_split": True, "pieces": None}, 1 / 8, 1 / 8),
         ({"is_split": True, "pieces": 4}, 1 / 4, 1 / 4),
-        # 16 heads of queries share the work; 60 of 80 bytes are of four heads of keys, or of a latent.
+        # 16 query heads share the work; 60 of 80 bytes are of four key heads, or of a latent.
         ({"is_split": True, "pieces": 16, "fewer_pieces": 4}, 1 / 8, (20 / 8 + 60 / 4) / 80),
         ({"is_split": True, "pieces": 16, "fewer_pieces": 1}, 1 / 8, (20 / 8 + 60) / 80),
     ],
@@ -134,7 +134,7 @@ WHOLE: Record = {
     [
         # A quarter of both.
         ({"device_share": 0.25, "moved_share": 0.25}, {"kernel_count": 0.5, "compute_s": 8.0, "macs": 64.0, "unlimited_s": 14.0}),
-        # Half of the arithmetic of as many kernels as 3/4 of the bytes are: 3/2 of them of 8 * 2/3 s.
+        # Half of the arithmetic and 3/4 of the bytes: 3/4 as many kernels, 3/2 of them of 8 * 2/3 s.
         ({"device_share": 0.5, "moved_share": 0.75}, {"kernel_count": 1.5, "compute_s": 16 / 3, "unlimited_s": 16 / 3 + 5 + 1}),
         # A quarter of the arithmetic, 2 s, and all of the cache, 5 s of each kernel.
         (
@@ -146,7 +146,7 @@ WHOLE: Record = {
     ],
 )  # fmt: skip
 def test_a_device_that_reads_more_than_it_works(check: Check, shares: Record, expected: Record) -> None:
-    """It does as many whole kernels as it reads bytes of, each with its part of the arithmetic."""
+    """The device runs as many whole kernels as its share of bytes, each with its share of the arithmetic."""
     check(
         "clock_step",
         expected | {"launch_count": 2},
@@ -161,7 +161,7 @@ def test_a_device_that_reads_more_than_it_works(check: Check, shares: Record, ex
 
 
 def test_pieces_of_the_layers(evaluate: Evaluate) -> None:
-    """Split kernels of the forward pass by heads and place; of experts' products the work alone."""
+    """Split kernels of the forward pass by heads and place; for experts' products only the work."""
     split: Record = {"is_split": True, "is_backward": False, "place": "block", "split": "column", "weight_byte": 10.0, "fewer_fraction": 0.0}
     kernels = [
         split | {"pieces": 8},

@@ -1,4 +1,4 @@
-"""No mechanism without numbers computed by hand."""
+"""Every mechanism has a test with numbers computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of a run, those that the backend inserts among them: how they are numbered and in which order they run."""
+"""Kernels of a run, including those that the backend inserts: numbers and order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Record = dict[str, Any]
 
 
 def given(**changed: Any) -> dict[str, Any]:
-    """Three fused kernels (0: a linear layer, 1: a convolution with a bias, 2: a view turned into nothing) of one operator
-    each, tensors of 10 elements read in fp32 and converted to fp16 before kernel 1."""
+    """Return three fused kernels (0: a linear layer, 1: a convolution with a bias, 2: a view) of one operator each, and tensors of 10
+    elements read in fp32 and converted to fp16 before kernel 1."""
     keys = [{"operator_id": i, "kernel_id": i} for i in range(3)]
     tables: dict[str, Any] = {
         "run": [{"precision": "amp", "run_layout": "nhwc", "memory_format": "nhwc"}],
@@ -71,8 +71,8 @@ def given(**changed: Any) -> dict[str, Any]:
 
 
 def test_numbers_and_places(evaluate: Callable[..., list[Record]]) -> None:
-    """Fused kernels keep their numbers; those inserted are numbered after them: casts, copies, biases. Each runs beside the
-    kernel it is made for: copies and casts before, biases after."""
+    """Fused kernels keep their numbers; casts, copies and biases are numbered after them. Each inserted kernel runs next to its own:
+    copies and casts before, biases after."""
     rows = evaluate("executed_kernel", **given())
     order = [
         (row["kernel_class"], row["kernel_id"], row["fused_kernel_id"])
@@ -90,7 +90,7 @@ def test_numbers_and_places(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_what_is_issued_ahead(evaluate: Callable[..., list[Record]]) -> None:
-    """Views and biases up to each kernel, in order of execution; a second run of the plan, under another batch, is as the first."""
+    """Views and biases up to each kernel, in order of execution; a second run of the plan, with another batch, equals the first."""
     sized = given()
     kernels = [kernel | {"view_count": i + 1} for i, kernel in enumerate(sized["kernel"])]
     first, second = sized["run"][0], sized["run"][0] | {"scenario_id": 2, "batch": 8}
@@ -111,23 +111,23 @@ def test_what_is_issued_ahead(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_what_they_move(evaluate: Callable[..., list[Record]]) -> None:
-    """Ten elements."""
+    """Each tensor has ten elements."""
     rows = {row["kernel_class"]: row for row in evaluate("executed_kernel", **given())}
     cast, copy, bias, view = rows["cast"], rows["copy"], rows["bias"], rows["activation"]
     # fp32 in, fp16 out; an earlier kernel wrote it.
     assert (cast["input_byte"], cast["output_byte"], cast["produced_byte"], cast["traffic_byte"]) == (40, 20, 40, 60)
-    # Both in the type that its reader computes in.
+    # Both in the type that the reader computes in.
     assert (copy["input_byte"], copy["output_byte"], copy["layout"]) == (20, 20, "strided")
-    # The result read and written, and a bias of ten.
+    # The result is read and written, and a bias of ten read.
     assert (bias["input_byte"], bias["weight_byte"], bias["output_byte"], bias["produced_byte"]) == (20, 20, 20, 20)
-    # What turns out to be a view moves nothing, and lies as the run's tensors do.
+    # A kernel that is a view moves nothing, in the layout of the run's tensors.
     assert (view["traffic_byte"], view["layout"]) == (0, "nhwc")
     assert rows["linear"]["operator_name"] == "aten.linear"
     assert (cast["operator_name"], bias["operator_name"]) == ("*", "*")
 
 
 def test_what_a_backend_inserts(evaluate: Callable[..., list[Record]]) -> None:
-    """By its row: weights converted at every run, or nothing at all."""
+    """The backend's row decides: weights converted at every run, or nothing inserted."""
     weights = [{"casts_are_kernels": True, "weight_casts_are_kernels": True}]
     rows = evaluate("executed_kernel", **given(backend=weights))
     assert sorted(row["kernel_class"] for row in rows) == ["activation", "cast", "cast", "conv", "linear"]
@@ -135,7 +135,7 @@ def test_what_a_backend_inserts(evaluate: Callable[..., list[Record]]) -> None:
     assert (weight_cast["weight_byte"], weight_cast["input_byte"], weight_cast["produced_byte"]) == (40, 0, 0)
     rows = evaluate("executed_kernel", **given(backend=[{}]))
     assert sorted(row["kernel_id"] for row in rows) == [0, 1, 2]
-    # A backend that plans layouts copies images for convolutions alone.
+    # A backend that plans layouts copies images only for convolutions.
     rows = evaluate("executed_kernel", **given(backend=[{"plans_layout": True}]))
     assert sorted(row["kernel_id"] for row in rows) == [0, 1, 2]
     copies = [{"memory_format": "nhwc", "copy_id": 0, "operator_id": 1, "tensor_id": 5}]
@@ -156,8 +156,8 @@ def test_what_a_backend_inserts(evaluate: Callable[..., list[Record]]) -> None:
 def test_an_image_that_a_loop_makes(
     evaluate: Callable[..., list[Record]], maker: Record, is_copied: bool, place: int
 ) -> None:
-    """A backend that plans layouts has its own loops store an image as the convolution reads it; a weight that is worked
-    out, a slice, a concatenation and what a library makes are copied. One that follows strides copies all."""
+    """A backend that plans layouts lets its own loops store an image in the order that the convolution reads; a computed weight, a slice,
+    a concatenation and a library's result are copied. A backend that follows strides copies all."""
     tables = given(
         layout_copy=[{"memory_format": "nhwc", "copy_id": 0, "operator_id": 1, "tensor_id": 5}],
         edge=[{"consumer_operator_id": 1, "position": place, "tensor_id": 5, "producer_operator_id": 9}],
@@ -179,7 +179,7 @@ def test_an_image_that_a_loop_makes(
 
 
 def test_a_step_runs_no_encoder(evaluate: Callable[..., list[Record]]) -> None:
-    """Of three kernels, one with a copy before it, the first is a prompt's alone: a step runs the others, numbered without a gap."""
+    """The first of three kernels, one with a copy before it, runs only in a prompt: a step runs the others, numbered without gaps."""
     tables = given()
     kernels = [kernel | {"is_prompt_only": kernel["kernel_id"] == 0} for kernel in tables["kernel"]]
     first = tables["run"][0]

@@ -1,4 +1,4 @@
-"""What a kernel executes of an operator: all of it, but for what a causal mask hides from blocks of queries."""
+"""The part of an operator that a kernel executes: all of it, except keys that a causal mask hides from blocks of queries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SIZE = {
     "n": KEYS, "k": WIDTH, "gemm_count": 1.0, "rounds": 0.0, "row_count": 0.0, "sharing": 1.0, "queries": QUERIES, "keys": KEYS,
 }  # fmt: skip
 SEEN = sum(KEYS - QUERIES + (block + 1) * BLOCK for block in range(4)) / 4
-"""Keys in the mean of four blocks of 128 queries behind 256 keys: 384, 512, 640 and 768."""
+"""Mean number of keys of four blocks of 128 queries after 256 keys: 384, 512, 640 and 768."""
 
 
 def executed(evaluate: Callable[..., list[Record]], step: str, block: int | None = BLOCK, **size: object) -> Record:
-    """The row of one step of an attention."""
+    """Return the row of one step of an attention."""
     kernel = {"step": step, "step_class": "gemm", "operator_class": "attention"}
     (row,) = evaluate(
         "executed_step",
@@ -34,7 +34,7 @@ def executed(evaluate: Callable[..., list[Record]], step: str, block: int | None
     ("step", "cut"), [("qk", "n"), ("av_left", "n"), ("av", "k"), ("qk_left", "k"), ("qk_right", "k"), ("av_right", "k")]
 )
 def test_skips_what_no_query_of_a_block_sees(evaluate: Callable[..., list[Record]], step: str, cut: str) -> None:
-    """One dimension is shorter, and as much less is multiplied; what the model says stays."""
+    """One dimension is shorter, and the products in proportion; the model's own counts stay."""
     row = executed(evaluate, step)
     whole = executed(evaluate, step, queries=None, keys=None)
     share = SEEN / KEYS
@@ -46,12 +46,12 @@ def test_skips_what_no_query_of_a_block_sees(evaluate: Callable[..., list[Record
 
 
 def test_softmax_is_of_what_is_seen(evaluate: Callable[..., list[Record]]) -> None:
-    """As many scores less."""
+    """The number of scores falls in proportion."""
     assert executed(evaluate, "softmax")["threads"] == pytest.approx(QUERIES * SEEN, rel=1e-12)
 
 
 def test_a_backend_without_blocks_computes_every_score(evaluate: Callable[..., list[Record]]) -> None:
-    """As a step without a mask."""
+    """All scores are computed, as in a step without a mask."""
     assert executed(evaluate, "qk", block=None) == executed(evaluate, "qk", queries=None, keys=None)
 
 

@@ -1,4 +1,4 @@
-"""Kernels that a backend makes of operators: by which name their efficiencies are looked up."""
+"""Kernels that a backend forms from operators: the name under which their efficiencies are found."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ATTENTION = "aten.scaled_dot_product_attention"
     [
         ("attention", 3, ATTENTION),
         ("attention", 4, f"{ATTENTION}_masked"),
-        # The fourth operand of anything else is no mask.
+        # The fourth operand of another operator is not a mask.
         ("norm", 4, ATTENTION),
     ],
 )
 def test_a_masked_attention_has_a_name_of_its_own(
     check: Callable[..., None], kernel_class: str, operands: int, operator_name: str
 ) -> None:
-    """Queries, keys and values come before the mask."""
+    """The first three operands are queries, keys and values; the mask is the fourth."""
     check(
         "fused_kernel",
         {"operator_name": operator_name},

@@ -1,4 +1,4 @@
-"""What stands on both sides of fused against unfused: backends, runs and kernels."""
+"""The comparison of fused with unfused execution: backends, runs and kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SUPPORT = [
 
 
 def test_a_counterpart_runs_where_its_backend_does(evaluate: Evaluate) -> None:
-    """With the same dispatch, and never as the default; one with rows of its own keeps them."""
+    """A counterpart has the same dispatch and is never the default; one with its own rows keeps them."""
     rows = evaluate(
         "supported_backend",
         backend=BACKENDS,
@@ -71,12 +71,12 @@ def run(backend: str, scenario: int, kernels: int, time: float, energy: float | 
 
 
 def test_a_run_stands_beside_its_counterpart(evaluate: Evaluate) -> None:
-    """3 s and 8 J one by one against 2 s and 4 J: 1.5 times as fast, 24 / 8 of the energy-delay product."""
+    """3 s and 8 J unfused against 2 s and 4 J: 1.5 times as fast, 24 / 8 of the energy-delay product."""
     runs = [
         run("kpu", 1, 2, 2.0, 4.0),
         run("kpu_unfused", 2, 5, 3.0, 8.0),
-        run("eager", 3, 5, 99.0, 99.0),  # stands against inductor alone
-        run("kpu", 4, 2, 2.0, 4.0, batch=2),  # of which there is no counterpart
+        run("eager", 3, 5, 99.0, 99.0),  # counterpart of inductor only
+        run("kpu", 4, 2, 2.0, 4.0, batch=2),  # has no counterpart
         run("kpu_unfused", 5, 5, 7.0, 8.0, cache_state="cold"),
     ]
     (row,) = evaluate("fusion_benefit", model_cost=runs, backend=BACKENDS)
@@ -97,8 +97,8 @@ def kernel(backend: str, number: int, anchor: int, time: float, energy: float | 
 
 
 def test_a_kernel_stands_beside_those_of_its_operators(evaluate: Evaluate) -> None:
-    """Operators 0 and 1 are kernel 0, operator 2 is kernel 1. One by one they are three kernels and a conversion for
-    operator 1: kernel 0 takes 1 s against 1 + 2 + 0.5 s."""
+    """Operators 0 and 1 are kernel 0, operator 2 is kernel 1. Unfused they are three kernels and a conversion for operator 1: kernel 0
+    takes 1 s against 1 + 2 + 0.5 s."""
     given = {
         "backend": BACKENDS,
         "run": [
@@ -129,5 +129,5 @@ def test_a_kernel_stands_beside_those_of_its_operators(evaluate: Evaluate) -> No
         "unfused_dram_byte": 35.0, "dram_byte": 10.0, "scenario_id": 1,
     }  # fmt: skip
     assert {name: first[name] for name in expected} == expected
-    # An energy that is not known is none.
+    # An unknown energy stays unknown.
     assert (second["unfused_kernel_count"], second["energy_j"], second["edp_ratio"]) == (1, None, None)

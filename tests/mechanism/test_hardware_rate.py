@@ -1,4 +1,4 @@
-"""Which peak an element type runs at."""
+"""The peak that an element type runs at."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PART = {"unit_count": 10.0, "array_rows": 1.0, "array_columns": 1.0}
 
 
 def peak(precision: str, unit: str, ops: float, accumulator: str = "fp32", cluster: str = "all") -> dict[str, Any]:
-    """A row of `hardware_peak`."""
+    """Make a row of `hardware_peak`."""
     return {"precision": precision, "unit": unit, "peak_ops_per_s": ops, "accumulator": accumulator, "cluster": cluster}
 
 
 def rate(evaluate: Callable[..., list[dict[str, Any]]], precision: str, **given: Any) -> dict[str, Any]:
-    """The row of one element type."""
+    """Return the row of one element type."""
     rows = evaluate("hardware_rate", precision=PRECISIONS, part=[PART], **given)
     (row,) = [row for row in rows if row["precision"] == precision]
     return row
@@ -52,7 +52,7 @@ def test_fallback(
 
 
 def test_a_type_that_takes_several_operations_of_another(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """One of int64 takes four of int32, one of which takes two of fp32: an eighth of 8e12, and eight times the energy."""
+    """An int64 operation takes four of int32, which takes two of fp32: an eighth of 8e12, and eight times the energy."""
     types = [
         {"precision": "fp32", "fallback": None, "bits": 32},
         {"precision": "int32", "fallback": "fp32", "fallback_operations": 2.0, "bits": 32},
@@ -68,7 +68,8 @@ def test_a_type_that_takes_several_operations_of_another(evaluate: Callable[...,
 
 
 def test_sums_in_half_precision(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Matrix units never; of vector units both rates are known. Peaks are those of the default power mode, half the clock."""
+    """Matrix units never accumulate in half precision; for vector units both rates are known. Peaks are those of the default power mode,
+    half the clock."""
     peaks = [
         peak("fp16", "matrix", 16e12, "fp16"), peak("fp16", "matrix", 8e12), peak("fp16", "vector", 4e12, "fp16"),
         peak("fp32", "vector", 2e12),
@@ -81,7 +82,7 @@ def test_sums_in_half_precision(evaluate: Callable[..., list[dict[str, Any]]]) -
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "int8"])
 def test_of_two_peaks_the_higher(evaluate: Callable[..., list[dict[str, Any]]], precision: str) -> None:
-    """However far away, in whatever order they stand, with the units that reach it."""
+    """The higher peak wins at any fallback distance and in any order of rows, with the units that reach it."""
     clusters = [
         {"cluster": "fast", "unit_count": 4, "array_rows": 8, "array_columns": 2},
         {"cluster": "slow", "unit_count": 6, "array_rows": 4, "array_columns": 4},
@@ -94,7 +95,7 @@ def test_of_two_peaks_the_higher(evaluate: Callable[..., list[dict[str, Any]]], 
 
 
 def test_energy_of_an_operation(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Of the element type that the units compute in."""
+    """The energy is that of the element type in which the units compute."""
     energies = [
         {"what": "op", "key": key, "value": value, "scope": "board"}
         for key, value in (("fp16.matrix", 1.0), ("fp16.vector", 2.0), ("fp32.vector", 3.0))
@@ -102,6 +103,6 @@ def test_energy_of_an_operation(evaluate: Callable[..., list[dict[str, Any]]]) -
     peaks = [peak("fp16", "matrix", 8e12), peak("fp32", "vector", 2e12)]
     row = rate(evaluate, "int8", part_peak=peaks, energy_profile=energies)
     assert (row["matrix_op_j"], row["vector_op_j"], row["single_vector_op_j"]) == (1.0, 3.0, 3.0)
-    # A part without vector units pays for the matrix units' element type.
+    # Without vector units, the matrix units' element type counts.
     row = rate(evaluate, "int8", part_peak=peaks[:1], energy_profile=energies)
     assert (row["vector_ops_per_s"], row["vector_op_j"]) == (None, 2.0)

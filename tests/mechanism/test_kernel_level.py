@@ -1,4 +1,4 @@
-"""Levels that the bytes of a kernel cross, as rows."""
+"""Memory levels that a kernel's bytes cross, one row each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PART = {"tile_memory_byte": 64.0, "stream_memory_byte": 8.0, "unit_count": 4.0}
 
 
 def test_a_row_a_level(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """What is put in another order counts to main memory; levels of units count as often as there are units."""
+    """Reordered data counts as main-memory traffic; levels of units count once per unit."""
     rows = evaluate("kernel_level", kernel_time=[KERNEL], part=[PART])
     found = {r["border"]: (r["level"], r["level_byte"], r["level_s"], r["level_j"], r["capacity_byte"]) for r in rows}
     assert found == {
@@ -28,7 +28,7 @@ def test_a_row_a_level(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
 
 
 def test_levels_that_a_part_has_not(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """No row of them; a level may stand at two places."""
+    """Missing levels have no row; a level may be at two borders."""
     kernel = KERNEL | {"cache_level": "scratchpad", "tile_memory_level": "scratchpad", "stream_level": None}
     rows = evaluate("kernel_level", kernel_time=[kernel], part=[PART])
     assert {(r["border"], r["level"]) for r in rows} == {

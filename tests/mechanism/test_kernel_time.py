@@ -1,4 +1,4 @@
-"""Device time behind the host's dispatch, kernel by kernel (`kernel_time`) and as sums over shapes (`model_cost`)."""
+"""Device time with the host's dispatch, kernel by kernel (`kernel_time`) and summed over shapes (`model_cost`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def kernel(position: int, device_s: float, host_issue_s: float, **changed: Any) -> Record:
-    """A kernel of `kernel_cost` whose gap to the next is half a second."""
+    """Make a kernel of `kernel_cost` with a gap of half a second to the next."""
     usual = {
         "kernel_id": position, "position": position, "dispatch": "async_queue", "device_s": device_s,
         "busy_s": device_s - 0.5, "host_issue_s": host_issue_s, "team_s": 0.0, "compute_s": 1.0, "memory_s": 2.0,
@@ -21,24 +21,24 @@ def kernel(position: int, device_s: float, host_issue_s: float, **changed: Any) 
 
 
 def latencies(evaluate: Callable[..., list[Record]], *kernels: Record) -> list[tuple[float, float]]:
-    """Time of each kernel and end of it since the run began."""
+    """Return each kernel's time, and its end since the run began."""
     rows = sorted(evaluate("kernel_time", kernel_cost=list(kernels)), key=lambda row: row["position"])
     return [(row["latency_s"], row["end_s"]) for row in rows]
 
 
 def test_a_host_that_runs_ahead(evaluate: Callable[..., list[Record]]) -> None:
-    """Issued at 1, 2, 3 and 8. The first waits for its issue and ends at 5; the second and third follow at once; the
-    device waits for the last."""
+    """Issued at 1, 2, 3 and 8. The first waits for its issue and ends at 5; the second and third follow at once; the device waits for the
+    last."""
     queue = [kernel(0, 4.0, 1.0), kernel(1, 1.0, 1.0), kernel(2, 1.0, 1.0), kernel(3, 2.0, 5.0)]
     # Ends: 1 + 4, 5 + 1, 6 + 1, 8 + 2.
     assert latencies(evaluate, *queue) == [(5.0, 5.0), (1.0, 6.0), (1.0, 7.0), (3.0, 10.0)]
-    # In whatever order the rows stand, whatever their numbers.
+    # In any order and numbering of the rows.
     turned = [row | {"kernel_id": 9 - row["kernel_id"]} for row in queue[::-1]]
     assert latencies(evaluate, *turned) == [(5.0, 5.0), (1.0, 6.0), (1.0, 7.0), (3.0, 10.0)]
 
 
 def test_host_and_device_add(evaluate: Callable[..., list[Record]]) -> None:
-    """One after the other; a graph is issued once."""
+    """Host and device alternate; a graph is issued once."""
     serial = [kernel(i, 4.0, 1.0, dispatch="serial") for i in range(2)]
     assert latencies(evaluate, *serial) == [(5.0, 5.0), (5.0, 10.0)]
     graph = [kernel(i, 4.0, 0.0, dispatch="graph") for i in range(2)]
@@ -46,7 +46,7 @@ def test_host_and_device_add(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_other_targets_have_queues_of_their_own(evaluate: Callable[..., list[Record]]) -> None:
-    """By each of the columns that tell targets apart."""
+    """Queues differ if any key of the target differs."""
     others = [
         {"hardware": "other"}, {"model": "other"}, {"backend": "other"}, {"precision": "other"}, {"batch": 2},
         {"sequence": 1}, {"scenario_id": 2},
@@ -56,7 +56,7 @@ def test_other_targets_have_queues_of_their_own(evaluate: Callable[..., list[Rec
 
 
 def test_energy(check: Callable[..., None]) -> None:
-    """Static power flows while the device waits; half of the units have no work, and of the others a fifth is idle."""
+    """Static power flows while the device waits; half of the units have no work, and a fifth of the others is idle."""
     expected = {
         "latency_s": 5.0,
         "overhead_s": 1.5,  # 5 - 3.5
@@ -65,7 +65,7 @@ def test_energy(check: Callable[..., None]) -> None:
         "energy_j": 150.0,
     }
     check("kernel_time", expected, kernel_cost=kernel(0, 4.0, 1.0))
-    # Units without work waste, however full the others are: 10 x (5 - 3.5 x 2 / 4).
+    # Units without work waste energy, however full the others are: 10 x (5 - 3.5 x 2 / 4).
     check("kernel_time", {"wasted_energy_j": 32.5}, kernel_cost=kernel(0, 4.0, 1.0, utilization_fraction=0.9))
     check("kernel_time", {"energy_j": None}, kernel_cost=kernel(0, 4.0, 1.0, dynamic_energy_j=None))
 
@@ -83,7 +83,7 @@ def test_energy(check: Callable[..., None]) -> None:
     ],
 )
 def test_bottleneck(check: Callable[..., None], changed: Record, bottleneck: str) -> None:
-    """What sets a kernel's pace."""
+    """The bottleneck is the largest share of a kernel's time."""
     check("kernel_time", {"bottleneck": bottleneck}, kernel_cost=kernel(0, 4.0, 1.0) | changed)
 
 
@@ -102,7 +102,7 @@ OTHER = SHAPE | {
 }  # fmt: skip
 RUN = {"host_factor": 2.0, "phase": "forward", "context": 0}
 KERNELS = [
-    # The first two are of one shape, a view before the second; the third is a bias.
+    # The first two have one shape, with a view before the second; the third is a bias.
     {"kernel_id": 0, "position": 0, "shape_id": 0, "view_count": 0, "issued_view_count": 0, "issued_bias_count": 0},
     {"kernel_id": 1, "position": 1, "shape_id": 0, "view_count": 1, "issued_view_count": 1, "issued_bias_count": 0},
     {"kernel_id": 2, "position": 2, "shape_id": 2, "view_count": 0, "issued_view_count": 1, "issued_bias_count": 1},
@@ -120,7 +120,7 @@ def test_sums_of_a_run(check: Callable[..., None]) -> None:
         "device_s": 9.5,
         "run_call_s": 6.0,
         "host_issue_s": 13.0,  # 3 x 2 + 1, and the call
-        # The device waits for the first alone: 6 + 2 + 9.5.
+        # The device waits only for the first: 6 + 2 + 9.5.
         "latency_s": 17.5,
         "compute_s": 1.0,
         "memory_s": 7.0,  # 2 x 3.5
@@ -144,17 +144,17 @@ def test_sums_of_a_run(check: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("changed", "device_s", "latency_s"),
     [
-        # 6 + 9.5 + 7: one after another; a graph is launched once.
+        # 6 + 9.5 + 7: host and device alternate; a graph is launched once.
         pytest.param({"dispatch": "serial"}, 4.0, 22.5, id="serial"),
         pytest.param({"dispatch": "graph"}, 4.0, 15.5, id="graph"),
         # A device so fast that it waits for the last: 6 + 7 + 1.5.
         pytest.param({}, 0.5, 14.5, id="slow host"),
-        # The same without a kernel for the bias, which the queue counts as no issue: 6 + 5 + 0.5.
+        # Without a kernel for the bias, which the queue then does not count: 6 + 5 + 0.5.
         pytest.param({"bias_is_kernel": False}, 0.5, 11.5, id="no bias kernel"),
     ],
 )
 def test_dispatch(check: Callable[..., None], changed: Record, device_s: float, latency_s: float) -> None:
-    """By the backend's kind."""
+    """The backend's kind of dispatch decides."""
     shapes = [SHAPE | changed | {"device_s": device_s}, OTHER | changed]
     if not changed.get("bias_is_kernel", True):
         shapes = shapes[:1]
@@ -176,7 +176,7 @@ def test_power_and_teams_have_their_own_part(check: Callable[..., None]) -> None
 
 
 def test_one_unknown_energy_leaves_the_sum_unknown(check: Callable[..., None]) -> None:
-    """And the peak of power with it."""
+    """The peak power is unknown too."""
     other = OTHER | {"compute_energy_j": None, "dynamic_energy_j": None}
     expected = {
         "compute_energy_j": None,
@@ -189,7 +189,7 @@ def test_one_unknown_energy_leaves_the_sum_unknown(check: Callable[..., None]) -
 
 
 def test_kernels_of_a_run_add_up_to_it(evaluate: Callable[..., list[Record]]) -> None:
-    """Both views, from the same shapes."""
+    """Both views add up, from the same shapes."""
     for changed in ({}, {"dispatch": "serial"}, {"dispatch": "graph"}):
         shapes = [SHAPE | changed, OTHER | changed]
         rows = evaluate("kernel_cost", run_kernel=KERNELS, clocked_shape=shapes)
@@ -201,7 +201,7 @@ def test_kernels_of_a_run_add_up_to_it(evaluate: Callable[..., list[Record]]) ->
 
 
 def test_efficiency_is_what_is_not_wasted(check: Callable[..., None]) -> None:
-    """36 J of 150 wasted by a kernel, 137 J of 380 by a run."""
+    """36 of 150 J wasted by a kernel, 137 of 380 J by a run."""
     part = {"energy_scope": "board"}
     check(
         "kernel_energy",

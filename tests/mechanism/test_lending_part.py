@@ -1,4 +1,4 @@
-"""Whose own rows stand in for those of a part that has none."""
+"""The part that lends its rows to a part without its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[str, Any]], **rows: str) -> str | None:
-    """Who lends rows of eager to `asked`, of parts given by bandwidth, peak of a unit and architecture."""
+    """Return the lender of eager's rows to `asked`; parts are given by bandwidth, peak of a unit and architecture."""
     found = evaluate(
         "lending_part",
         shipped_part=[
@@ -34,9 +34,9 @@ ASKED = {"bandwidth": 100.0}
 @pytest.mark.parametrize(
     ("parts", "rows", "expected"),
     [
-        # 160 is 1.6 times, 60 is 1.67 times less.
+        # 160 is 1.6 times as much, 60 is 1.67 times less.
         ({"far": {"bandwidth": 60.0}, "near": {"bandwidth": 160.0}}, {"far": "eager", "near": "eager"}, "near"),
-        # The nearer has rows of another backend alone.
+        # The nearer part has only rows of another backend.
         ({"far": {"bandwidth": 60.0}, "near": {"bandwidth": 160.0}}, {"far": "eager", "near": "xla"}, "far"),
         # Equally near: the first by name.
         ({"b": {"bandwidth": 50.0}, "a": {"bandwidth": 200.0}}, {"a": "eager", "b": "eager"}, "a"),
@@ -47,7 +47,7 @@ ASKED = {"bandwidth": 100.0}
         ({"near": {"bandwidth": 100.0, "unit_ops": 6.0}}, {"near": "eager"}, None),
         # It has no tensor cores.
         ({"near": {"bandwidth": 100.0, "unit_ops": None}}, {"near": "eager"}, None),
-        # Its own rows hold.
+        # Its own rows apply.
         ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "eager"}, None),
         ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "xla"}, "near"),
     ],
@@ -58,5 +58,5 @@ def test_nearest_sibling(
     rows: dict[str, str],
     expected: str | None,
 ) -> None:
-    """Of the same die, with units as fast, nearest in bandwidth."""
+    """The lender has the same die and unit rate, and the nearest bandwidth."""
     assert lender(evaluate, {"asked": ASKED, **parts}, **rows) == expected

@@ -1,4 +1,4 @@
-"""Formulas that several relations share, each by numbers computed by hand."""
+"""Formulas shared by several relations, each with numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KEPT = {
     "cache_state": "warm", "keeps_weights": True, "weight_byte": 8.0, "batch_share": 0.5, "sample_share": 0.875, "batch": 4,
 }  # fmt: skip
 CASES = [
-    # Of four heads on eight devices one, of ten on four three; what has no heads is divided.
+    # One of four heads on eight devices, three of ten on four; data without heads are divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
     ("device_share", {"pieces": 8, "device_count": 8}, 1 / 8),
     ("device_share", {"pieces": 10, "device_count": 4}, 3 / 10),
@@ -55,14 +55,14 @@ CASES = [
     ("device_share", {"pieces": 71, "device_count": 1}, 1.0),
     ("device_share", {"pieces": None, "device_count": 8}, 1 / 8),
     ("device_share", {"pieces": 0, "device_count": 8}, 1 / 8),
-    # Half of it in two heads: 1/8, and a half of 1/2 - 1/8 more.
+    # Half of it is in two heads: 1/8, and a half of 1/2 - 1/8 more.
     ("split_share", {"pieces": 16, "fewer_pieces": 2, "fewer_fraction": 0.5, "device_count": 8}, 1 / 8 + 3 / 16),
     ("split_share", {"pieces": 16, "fewer_pieces": 2, "fewer_fraction": None, "device_count": 8}, 1 / 8),
     ("split_share", {"pieces": 16, "fewer_pieces": None, "fewer_fraction": 0.5, "device_count": 8}, 1 / 8),
-    # Two prompts a chunk, or three chunks a prompt.
+    # Two prompts per chunk, or three chunks per prompt.
     ("prompt_pieces", {"batch": 4, "chunk_count": 2.0}, 1.0),
     ("prompt_pieces", {"batch": 4, "chunk_count": 12.0}, 3.0),
-    # One prompt, 2 of its 8 tokens; after 2 tokens kept, its pieces attend to 4, 6, 8 and 10: 2 x 1 x 2 x 7.
+    # One prompt, 2 of its 8 tokens; after 2 kept tokens, its pieces attend to 4, 6, 8 and 10: 2 x 1 x 2 x 7.
     ("chunk_amount", CHUNK, 28.0),
     ("chunk_amount", CHUNK | {"context_limit": 5}, 20.0),
     ("chunk_amount", CHUNK | {"chunk_count": 1.0, "pieces": 1.0}, 480.0),
@@ -73,7 +73,7 @@ CASES = [
     # Two of three places in a row are 8 / 9 apart, two of two a half.
     ("mesh_distance", {"mesh_rows": 2.0, "mesh_columns": 3.0}, 8 / 9 + 1 / 2),
     ("mesh_distance", {"mesh_rows": 1.0, "mesh_columns": 1.0}, 0.0),
-    # Up to half of the time nothing grows, then a quarter less of the links is free, and no more than all is asked for.
+    # Up to half of the time nothing grows; above, a quarter less of the links is free, and at most all is used.
     ("busy_growth", {"utilization": 0.5, "busy_fraction": 0.5}, 1.0),
     ("busy_growth", {"utilization": 0.75, "busy_fraction": 0.5}, 4 / 3),
     ("busy_growth", {"utilization": 3.0, "busy_fraction": 0.5}, 2.0),
@@ -85,7 +85,7 @@ CASES = [
     # 12 + 8 / 4 + 2.
     ("busy_time", KERNEL | {"memory_s": 12.0}, 16.0),
     ("busy_time", KERNEL | {"overlap_fraction": 1.0}, 10.0),
-    # The first level feeds it in as long as that, and in longer.
+    # The first level feeds it in the same time, and in a longer one.
     ("busy_time", KERNEL | {"feed_s": 9.0}, 11.0),
     ("busy_time", KERNEL | {"feed_s": 12.0}, 14.0),
     ("busy_time", KERNEL | {"exposed_s": None}, None),
@@ -105,7 +105,8 @@ CASES = [
     ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": 0.25}, 2.0),
     ("level_energy", {"level": "l2", "moved_byte": 8.0, "j_per_byte": None}, None),
     ("level_energy", {"level": None, "moved_byte": 8.0, "j_per_byte": None}, 0.0),
-    # 9 bytes of the memory beside the units; without one, what is read again of 5 that crossed the last-level cache once.
+    # 9 bytes of the memory next to the units; without one, bytes read again of 5 that crossed the last-level cache
+    # once.
     ("reload_energy", RELOADED, 9.0 * 0.5),
     ("reload_energy", RELOADED | {"tile_j_per_byte": None}, None),
     ("reload_energy", RELOADED | {"tile_level": None}, (9.0 - 5.0) * 2.0),
@@ -113,25 +114,26 @@ CASES = [
     ("reload_energy", RELOADED | {"tile_level": None, "cache_j_per_byte": None}, None),
     ("reload_energy", RELOADED | {"tile_level": None, "cache_level": None}, 0.0),
     *(("lacks_silicon", {"status": s}, s in ("announced", "simulated")) for s in ("shipping", "announced", "simulated", "retired", "internal")),
-    # A clock of half the reference is 0.25 down: 1 - 0.5 x (1 - 0.5), squared; at most down to 0.9.
+    # At half the reference clock the voltage is down by 0.25: 1 - 0.5 x (1 - 0.5), squared; at least 0.9.
     ("voltage_square", VOLTAGE | {"voltage_floor": 0.5}, 0.5625),
     ("voltage_square", VOLTAGE | {"voltage_floor": 0.9}, 0.81),
-    # One and a half times the reference: 1.25, squared; at most up to 1.1.
+    # At one and a half times the reference: 1.25, squared; at most 1.1.
     ("voltage_square", VOLTAGE | {"clock_fraction": 0.75}, 1.5625),
     ("voltage_square", VOLTAGE | {"clock_fraction": 0.75, "voltage_ceiling": 1.1}, 1.21),
     # (30 x 0.5 + 10) / 4 + 8.
     ("run_power", RUN, 14.25),
     ("run_power", RUN | {"clocked_j": None}, None),
-    # 10 W leak, 8 W of clocks at half the clock make 4; both by half, and 2 W of memory.
+    # 10 W leak, 8 W of clocks at half the clock make 4; both at half the voltage square, and 2 W of memory.
     ("static_power", STATIC, 9.0),
     ("static_power", STATIC | {"reference_clock": 1.0, "voltage_square": 1.0}, 20.0),
     ("static_power", STATIC | {"static_w": None}, None),
-    # Twice the clock draws four times the power: half of four times the limit, at the root of two over the lower clock.
+    # Twice the clock draws four times the power: for half of four times the limit, the root of two times the lower
+    # clock.
     ("clock_at_power", {"limit_w": 20.0, "clock": 0.5, "power_w": 10.0, "fuller_clock": 1.0, "fuller_power_w": 40.0}, 0.5 * 2**0.5),
     # The times of a clock are 1, 2 and 4: half of the way from 2 s to 4 s at 3.
     ("time_at_clock", {"clock": 1 / 3, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 3.0),
     ("time_at_clock", {"clock": 1.0, "first_clock": 0.5, "first_s": 2.0, "second_clock": 0.25, "second_s": 4.0}, 1.0),
-    # Between the steps of 2 s and 4 s of a clock: 7 s less half of 4, or no less than at the fuller step.
+    # Between the steps of 2 s and 4 s of a clock: 7 s minus half of 4, or at least the time at the fuller step.
     ("time_between", BETWEEN, 5.0),
     ("time_between", BETWEEN | {"full_s": 6.0, "fuller_s": 5.0}, 7.0),
     ("time_between", BETWEEN | {"full_s": 5.5, "fuller_s": 5.5}, 5.5),
@@ -144,7 +146,7 @@ CASES = [
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 1.0}, 3.0),
     ("wave_count", {"waves": 3.0, "tile_count": 9.0, "unit_count": 4.0, "wave_quantization_fraction": 0.25}, 2.4375),
     ("wave_count", {"waves": 1.0, "tile_count": 1.0, "unit_count": 4.0, "wave_quantization_fraction": 0.0}, 1.0),
-    # What fits a memory of software's own stays, of a cache a share.
+    # All of the data that fit a software-managed memory stays, in a cache a share.
     ("cache_room", {"is_cache_placed": True, "residency_fraction": 0.5, "cache_byte": 8.0}, 8.0),
     ("cache_room", {"is_cache_placed": False, "residency_fraction": 0.5, "cache_byte": 8.0}, 4.0),
     ("cache_room", {"is_cache_placed": None, "residency_fraction": 0.5, "cache_byte": 8.0}, 4.0),
@@ -152,34 +154,35 @@ CASES = [
     ("kept_share", {"room_byte": 8.0, "beside_byte": 2.0, "weight_byte": 3.0}, 1.0),
     ("kept_share", {"room_byte": 8.0, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
     ("kept_share", {"room_byte": None, "beside_byte": 9.0, "weight_byte": 3.0}, 0.0),
-    # An eighth read four times is as much as a half once.
+    # An eighth read four times is as much as a half read once.
     ("kept_weights", KEPT, 0.5),
     ("kept_weights", KEPT | {"batch_share": 0.0, "sample_share": 1.0, "batch": 16}, 1.0),
-    # A memory that takes no groups makes the best of what the batch leaves.
+    # A memory without groups uses the room that the batch leaves.
     ("kept_weights", KEPT | {"batch_share": 0.25, "sample_share": None, "batch": 16}, 0.25),
-    # Neither the run nor the part's programs keep them, or there are none.
+    # Neither the run nor the part's programs keep weights, or the model has none.
     ("kept_weights", KEPT | {"keeps_weights": False}, 0.0),
     ("kept_weights", KEPT | {"cache_state": "weights_streamed"}, 0.0),
     ("kept_weights", KEPT | {"keeps_weights": False, "cache_state": "weights_resident"}, 0.5),
     ("kept_weights", KEPT | {"weight_byte": 0.0}, 0.0),
-    # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; less depth than a window reads all.
+    # 5 x 5 windows of 3 x 3, one and two pixels apart; all rows have the image; with less depth than a window all is
+    # read.
     ("halo_share", HALO, 49 / 225),
     ("halo_share", HALO | {"image": 400}, 121 / 225),
     ("halo_share", HALO | {"tile_rows": 100}, 1 / 9),
     ("halo_share", HALO | {"tile_depth": 8}, 1.0),
     ("halo_share", HALO | {"taps": 1}, 1.0),
-    # Eight columns of 72 folds on 16 units: two units a column, whose halves of eight columns meet.
+    # Eight columns of 72 folds on 16 units: two units per column, whose halves of eight columns meet.
     ("met_columns", {"column_count": 8.0, "depth_folds": 72.0, "unit_count": 16.0}, 8.0),
     # Each of 16 units has columns of its own.
     ("met_columns", {"column_count": 32.0, "depth_folds": 72.0, "unit_count": 16.0}, 0.0),
     # 16 units take a column each, then eight are shared as above.
     ("met_columns", {"column_count": 24.0, "depth_folds": 72.0, "unit_count": 16.0}, 8.0),
-    # Two columns of three folds in turns of two: the second unit has the end of one and the begin of the other.
+    # Two columns of three folds in turns of two: the second unit has the end of one and the start of the other.
     ("met_columns", {"column_count": 6.0, "depth_folds": 3.0, "unit_count": 4.0}, 2.0),
     # Turns of three: three columns on three of four units.
     ("met_columns", {"column_count": 7.0, "depth_folds": 3.0, "unit_count": 4.0}, 0.0),
     ("met_columns", {"column_count": 1.0, "depth_folds": 5.0, "unit_count": 1.0}, 0.0),
-    # 3/4 of 2 x 8 and 4 bytes at 3 a second, three calls of 0.5 s, and 3 x (2 x 2 + 1) steps of 0.25 s.
+    # 3/4 of 2 x 8 and 4 bytes at 3 per second, three calls of 0.5 s, and 3 x (2 x 2 + 1) steps of 0.25 s.
     (
         "ring_time",
         {
@@ -188,15 +191,16 @@ CASES = [
         },
         10.25,
     ),
-    # Eight queries see 1 to 8 keys; in blocks of four, 4 and 8; four queries behind six keys see 7 to 10; a window of two shows one
-    # key to the first and two to the other seven; a single query sees all.
+    # Eight queries see 1 to 8 keys; in blocks of four, 4 and 8; four queries after six keys see 7 to 10; a window of
+    # two shows one key to the first and two to the other seven; a single query sees all.
     ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": 1}, 4.5),
     ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": 4}, 6.0),
     ("seen_keys", {"queries": 4.0, "keys": 10.0, "block_queries": 1}, 8.5),
     ("seen_keys", {"queries": 8.0, "keys": 2.0, "block_queries": 1}, 15 / 8),
     ("seen_keys", {"queries": 1.0, "keys": 10.0, "block_queries": 128}, 10.0),
     ("seen_keys", {"queries": 8.0, "keys": 8.0, "block_queries": None}, 8.0),
-    # 10 bytes, a tenth of 90 and a context of 7; without a row of its backend there is none, and an unknown one is no 0.
+    # 10 bytes, a tenth of 90 and a context of 7; without a row of its backend no context, and an unknown context is not
+    # 0.
     ("occupied_byte", HELD | {"context_backend": "eager"}, 26.0),
     ("occupied_byte", HELD | {"context_backend": None, "context_byte": None}, 19.0),
     ("occupied_byte", HELD | {"context_backend": "eager", "context_byte": None}, None),
@@ -212,20 +216,20 @@ CASES = [
 
 @pytest.mark.parametrize(("macro", "given", "expected"), CASES)
 def test_by_hand(call: Callable[..., Any], macro: str, given: dict[str, Any], expected: float | str | None) -> None:
-    """One call."""
+    """Each case is one call."""
     assert call(macro, **given) == (pytest.approx(expected, rel=1e-12) if isinstance(expected, float) else expected)
 
 
 def test_each_has_numbers() -> None:
-    """No formula without a call above."""
+    """Every macro has a case above."""
     assert {macro.name for macro in views.formulas()} == {name for name, *_ in CASES}
 
 
 @pytest.mark.parametrize("unit_count", [1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("depth_folds", [1, 2, 3, 6, 7])
 def test_partial_results_meet_as_turns_are_dealt(call: Callable[..., Any], unit_count: int, depth_folds: int) -> None:
-    """Turns dealt fold by fold: units take whole columns, then from one to the next an equal number of folds of the rest. Ends that
-    fall between two columns are none, but of turns that end so with some columns alone these are counted with the others."""
+    """Turns are distributed fold by fold: units take whole columns, then an equal number of the remaining folds each. Ends between two
+    columns do not count; if only some turns end there, the formula counts them too."""
     for columns in range(1, 13):
         left = columns % unit_count
         turns = math.ceil(left * depth_folds / unit_count)

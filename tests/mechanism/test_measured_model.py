@@ -1,4 +1,4 @@
-"""Which ingested model a measured row is of."""
+"""The ingested model that a measured row belongs to."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ROW = {"measurement_id": 1, "model_source": "timm:net", "resolution": 224, "para
 @pytest.mark.parametrize(
     ("changed", "match", "model"),
     [
-        # As rounded to two decimals of a million.
+        # The count is rounded to two decimals of a million.
         ({}, "matched", "net"),
-        # The source does not say.
+        # The source states no count.
         ({"parameter_count": None}, "matched", "net"),
-        # Branches folded into one.
+        # Branches are folded into one.
         ({"parameter_count": 950_000.0}, "refused", "net"),
         ({"parameter_count": 1_060_000.0}, "refused", "net"),
         ({"resolution": 288}, "refused", "net@288"),
-        # One that may be either is of that whose parameters it has.
+        # An ambiguous name belongs to the model with the same parameters.
         ({"resolution": None, "parameter_count": 2_000_000.0}, "matched", "net@288"),
         # By the model's own name, whatever the resolution.
         ({"model_source": "net", "resolution": 7}, "matched", "net"),
@@ -38,6 +38,6 @@ ROW = {"measurement_id": 1, "model_source": "timm:net", "resolution": 224, "para
 def test_another_network_is_refused(
     evaluate: Callable[..., list[dict[str, Any]]], changed: dict[str, Any], match: str, model: str | None
 ) -> None:
-    """Rows of a network with other parameters are none of the model of that name."""
+    """Rows of a network with other parameters do not belong to the model of that name."""
     (found,) = evaluate("measured_model", model=MODELS, measurement=[ROW | changed])
     assert (found["match"], found["model"]) == (match, model)

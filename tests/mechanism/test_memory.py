@@ -1,4 +1,4 @@
-"""What a run holds in memory, kernel by kernel, and what its system hands out anew."""
+"""Memory of a run, kernel by kernel, and fresh pages from its system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def storage(first: int, last: int, held: float, allocated: float, **changed: Any) -> Record:
-    """A storage from kernel to kernel."""
+    """Make a storage with its first and last kernel."""
     usual = {"first_kernel_id": first, "last_kernel_id": last, "held_byte": held, "allocated_byte": allocated}
     return usual | changed
 
@@ -27,7 +27,7 @@ def test_storages_held_at_each_kernel(evaluate: Callable[..., list[Record]]) -> 
 
 @pytest.mark.parametrize("size", [1536.0, 512.0 * 2**32])
 def test_peak_is_the_first_of_equals(check: Callable[..., None], size: float) -> None:
-    """Kernels 1 and 2 hold as much, in 1,536 bytes and in 2 TiB; ten weights and a tenth of scratch memory."""
+    """Kernels 1 and 2 need equal memory, 1,536 bytes and 2 TiB; ten weights and a tenth of scratch memory."""
     steps = [
         {"kernel_id": 0, "live_byte": 1.0, "allocated_byte": size / 2},
         {"kernel_id": 1, "live_byte": size - 512, "allocated_byte": size},
@@ -52,8 +52,8 @@ def test_peak_is_the_first_of_equals(check: Callable[..., None], size: float) ->
 
 
 def test_what_a_plan_holds(evaluate: Callable[..., list[Record]]) -> None:
-    """A result from its producer to its last reader, in 32 bits where a kernel writes it wide; its copy, and that of a weight
-    until the last kernel, from the first reader of each on."""
+    """A result from its producer to its last reader, in 32 bits if a kernel writes it wide; its copy, and a weight's copy until the last
+    kernel, each from its first reader on."""
     casts = {"casts_are_kernels": True, "weight_casts_are_kernels": True}
     rows = evaluate(
         "planned_storage",
@@ -87,8 +87,8 @@ def test_what_a_plan_holds(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_weights_of_a_kernel(check: Callable[..., None]) -> None:
-    """Two weights of ten elements of two bytes, of which one is trained, and read through a view; an activation, what it writes and
-    what another kernel reads do not count."""
+    """Two weights of ten elements of two bytes, one trained and read through a view; activations, writes and other kernels' reads do not
+    count."""
     crossing = [
         {"tensor_id": 0, "direction": "read", "role": "weight"},
         {"tensor_id": 1, "direction": "read", "role": "weight"},
@@ -126,7 +126,7 @@ def test_blocks_are_rounded_up(check: Callable[..., None]) -> None:
 
 @pytest.mark.parametrize(("phase", "kv_cache_byte"), [("forward", 0.0), ("prefill", 80.0), ("decode", 80.0)])
 def test_weights_and_cache(check: Callable[..., None], phase: str, kv_cache_byte: float) -> None:
-    """Storages shared by two names count once."""
+    """Storages with two names count once."""
     tensors = [
         {"tensor_id": 0, "role": "weight", "storage_tensor_id": 0},
         {"tensor_id": 1, "role": "weight", "storage_tensor_id": 0},
@@ -147,7 +147,7 @@ def test_weights_and_cache(check: Callable[..., None], phase: str, kv_cache_byte
 
 
 def test_what_crosses_a_cut(evaluate: Callable[..., list[Record]]) -> None:
-    """A result of kernel 0 read by 1 and 2, one of kernel 1 read by 2; weights and what nobody reads cross nowhere."""
+    """A result of kernel 0 read by 1 and 2, one of kernel 1 read by 2; weights and unread results cross nowhere."""
     crossing = [
         {"tensor_id": 0, "kernel_id": 0, "direction": "write", "moved_byte": 10.0},
         {"tensor_id": 0, "kernel_id": 1, "direction": "read", "is_produced": True, "moved_byte": 10.0},
@@ -165,8 +165,8 @@ def test_what_crosses_a_cut(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
-    """Blocks of 1,000 bytes and more are mapped anew; of the others the heap grows by a quarter at batches from 2 on. What
-    takes over a block is not allocated; the converted copies of one size share theirs."""
+    """Blocks of 1,000 bytes and more are mapped anew; for the others the heap grows by a quarter at batches from 2 on. A result that takes
+    over a block is not allocated; converted copies of one size share theirs."""
     storages = [
         storage(0, 1, 400.0, 512.0, tensor_id=0, block_tensor_id=0, storage_precision="fp32"),
         storage(1, 2, 300.0, 512.0, tensor_id=1, block_tensor_id=0, storage_precision="fp32"),
@@ -195,7 +195,7 @@ def test_fresh_pages(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_a_run_stays_where_it_fits_twice(evaluate: Callable[..., list[Record]]) -> None:
-    """An MLP n - n - n in int8 at batch 4: 2 n^2 of weights, 2 n of biases, at most 12 n of activations: of n = 8 480 bytes twice."""
+    """An MLP n - n - n in int8 at batch 4: 2 n^2 of weights, 2 n of biases, at most 12 n of activations: for n = 8, 480 bytes twice."""
     rows = evaluate(
         "memory_fit",
         run=[{}],
@@ -214,9 +214,9 @@ def test_a_run_stays_where_it_fits_twice(evaluate: Callable[..., list[Record]]) 
 @pytest.mark.parametrize(
     ("tensor", "given", "kv_cache_byte", "lasting_byte"),
     [
-        # 20 elements of keys, of which a format of 8 bits makes 20 bytes; none lasts whatever the context.
+        # 20 elements of keys are 20 bytes in an 8-bit format; without a context none lasts.
         pytest.param({"producer_operator_id": 1}, {}, 20.0, 0.0, id="keys in another format"),
-        # A state is given to the run and stays in fp32: 20 elements, all of them whatever the context.
+        # A state is given to the run and stays in fp32: 20 elements, whatever the context.
         pytest.param({"producer_operator_id": None}, {"lasting_elements": 20.0}, 80.0, 80.0, id="a state"),
         # A chunk of 20 elements of a context of 90.
         pytest.param({"producer_operator_id": 1, "is_chunked": True}, {}, 90.0, 0.0, id="an engine that keeps all"),
@@ -269,7 +269,7 @@ def test_what_grows_with_the_tokens_of_a_step(check: Callable[..., None], term: 
 
 @pytest.mark.parametrize(("phase", "count"), [("prefill", 1), ("decode", 0)])
 def test_what_a_prompt_alone_holds(evaluate: Callable[..., list[Record]], phase: str, count: int) -> None:
-    """What an encoder makes is not there in a step of one token."""
+    """An encoder's results are absent in a step of one token."""
     rows = evaluate(
         "storage_byte",
         run=[{"phase": phase}],

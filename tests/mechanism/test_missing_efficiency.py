@@ -12,7 +12,7 @@ WHOLE = {
 
 
 def test_a_part_lacks_what_its_own_rows_lack(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """The first resource of any kernel class, whatever the rows of other parts say; a part without rows lacks all."""
+    """The first resource missing for any kernel class, whatever the rows of other parts are; a part without rows lacks all."""
     rows = evaluate(
         "missing_efficiency",
         part_backend=[{"hardware": part, "efficiency_chain": part} for part in ("whole", "short", "none")],

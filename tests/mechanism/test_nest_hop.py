@@ -1,4 +1,4 @@
-"""What loop nests send over networks."""
+"""Data of loop nests sent over networks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_without_a_network_every_array_loads_its_own(evaluate: Evaluate) -> None
 
 
 def test_dice_hold_neighbours(evaluate: Evaluate) -> None:
-    """Two arrays a die: input for three goes to two dice, weights for every third array to two."""
+    """Two arrays per die: input for three goes to two dies, weights for every third array to two."""
     row = sent(evaluate, DICE)
     assert row["die_hop_byte"] == pytest.approx(100 * (1.25 + 1) + 100 * (1.25 + 1) + 50 * 1.25)
     # Within each die the first receiver is 0.5 links away.
@@ -57,7 +57,7 @@ def test_dice_hold_neighbours(evaluate: Evaluate) -> None:
 
 
 def test_a_multicast_that_fits_a_die_stays_there(evaluate: Evaluate) -> None:
-    """One tile of columns: all six arrays take other rows and the same weights, on three dice."""
+    """One tile of columns: all six arrays take different rows and the same weights, on three dies."""
     row = sent(evaluate, DICE, trips_n=1.0, trips_m=9.0)
     assert (row["input_receivers"], row["weight_receivers"]) == (1, 6)
     # Weights for six arrays arrive four times.
@@ -65,7 +65,7 @@ def test_a_multicast_that_fits_a_die_stays_there(evaluate: Evaluate) -> None:
 
 
 def test_what_stays_is_sent_to_each_that_works_with_it(evaluate: Evaluate) -> None:
-    """Weights arrive once for two arrays: no fewer bytes leave their memory, and they go on to the second."""
+    """Weights arrive once for two arrays: as many bytes leave their memory, and they go on to the second."""
     row = sent(evaluate, MESH, inner_weight_visits=1.0)
     assert row["cast_byte"] == 300 / 3 + 200 + 50
     assert row["unit_hop_byte"] == 100 * (1.5 + 2) + 200 * (1.5 + 1) + 50 * 1.5

@@ -22,7 +22,7 @@ def test_few_rows_wait_for_the_weights(check: Callable[..., None]) -> None:
 
 
 def test_results_that_stay_leave_once(check: Callable[..., None]) -> None:
-    """6 tiles of results on 5 arrays are 2 rounds through a depth of 4 tiles; of 2 x 2 folds each streams the depth of 20."""
+    """6 tiles of results on 5 arrays are 2 rounds through a depth of 4 tiles; each of 2 x 2 folds streams the depth of 20."""
     check("nest_step", {"folds": 16.0, "cycles": 4 * 20 + 10.0}, nest_hop=HOP | {"dataflow": "output_stationary"})
 
 

@@ -1,4 +1,4 @@
-"""Bytes at the borders of loop nests, against loops that are walked tile by tile."""
+"""Bytes at the borders of loop nests, compared with loops walked tile by tile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES = {"input": (0, 2), "weight": (1, 2), "output": (0, 1)}
 
 
 def drawn(count: int) -> Iterator[Record]:
-    """Nests whose tiles divide what is around them; the operand that stays has an innermost loop that runs more than once."""
+    """Yield nests whose tiles divide the tiles around them; the innermost loop of the operand that stays runs more than once."""
     draw = random.Random(1)
     for number in range(count):
         inner = [draw.choice((2, 4, 8)) for _ in "mnk"]
@@ -49,7 +49,7 @@ def _kept(draw: random.Random, trips: list[int]) -> str:
 
 
 def _walk(trips: list[int], kept: str) -> Iterator[tuple[int, ...]]:
-    """Places of tiles in the order of the loops: the one that does not change what stays is the innermost."""
+    """Yield places of tiles in the order of the loops: the loop that leaves the kept operand unchanged is the innermost."""
     (last,) = {0, 1, 2} - set(PLACES[kept])
     order = [*(p for p in range(3) if p != last), last]
     for found in itertools.product(*(range(trips[place]) for place in order)):
@@ -57,7 +57,7 @@ def _walk(trips: list[int], kept: str) -> Iterator[tuple[int, ...]]:
 
 
 class Border:
-    """Counts what crosses a border when one tile after another is worked on."""
+    """A counter of bytes that cross a border as one tile after another is processed."""
 
     def __init__(self, tile: tuple[int, int, int]) -> None:
         self.tile, self.byte = tile, 0.0
@@ -74,7 +74,7 @@ class Border:
             if name != "output":
                 self.byte += elements
             elif mine in self.begun:
-                # Partial results come back, and those of the visit before were written.
+                # Partial results return, and those of the previous visit were written.
                 self.byte += 8 * elements
             else:
                 self.begun.add(mine)
@@ -82,7 +82,7 @@ class Border:
 
 
 def walked(nest: Record) -> tuple[float, float, float]:
-    """Bytes of the outer border, the inner one and the array."""
+    """Count bytes of the outer border, the inner one and the array by walking."""
     inner = (nest["inner_m"], nest["inner_n"], nest["inner_k"])
     outer = (nest["outer_m"], nest["outer_n"], nest["outer_k"])
     sizes = (nest["m"], nest["n"], nest["k"])
@@ -99,7 +99,7 @@ def walked(nest: Record) -> tuple[float, float, float]:
 
 
 def _streamed(dataflow: str, tile: tuple[int, int, int], place: tuple[int, ...], begun: set[tuple[int, int]]) -> float:
-    """What the array draws for one inner tile, element by element of its folds."""
+    """Count the array's traffic for one inner tile, element by element of its folds."""
     m, n, k = tile
     rows, columns = 2, 4
     total = 0.0
@@ -122,7 +122,7 @@ def _streamed(dataflow: str, tile: tuple[int, int, int], place: tuple[int, ...],
 
 
 def _again(begun: set[tuple[int, int]], place: tuple[int, ...], top: int, left: int) -> int:
-    """Bytes of a result: one when it is there for the first time, eight more when it was there before."""
+    """Return the bytes of a result: one at its first visit, eight more at later ones."""
     mark = (place[0] * 1000 + top, place[1] * 1000 + left)
     if mark in begun:
         return 8
@@ -131,8 +131,8 @@ def _again(begun: set[tuple[int, int]], place: tuple[int, ...], top: int, left: 
 
 
 def test_bytes_are_those_of_loops_that_are_walked(evaluate: Evaluate) -> None:
-    """Weights of a weight-stationary array are loaded anew for every inner tile, as all that it draws: what stays across tiles is
-    said by the memory around it alone."""
+    """Weights of a weight-stationary array are loaded for every inner tile, like all of its traffic: only the memory around it decides
+    what stays across tiles."""
     nests = list(drawn(400))
     found = {
         row["loop_nest_id"]: row for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART])
@@ -156,8 +156,8 @@ def test_groups_multiply_and_ragged_tiles_count_what_is_there(evaluate: Evaluate
 
 
 def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
-    """3 x 3 over 16 x 16 of 4 channels: a tile of 64 results, 8 x 8, reads 10 x 10 pixels of 64 x 9. A tile of less depth than a
-    window reads all."""
+    """3 x 3 over 16 x 16 of 4 channels: a tile of 64 results, 8 x 8, reads 10 x 10 pixels of 64 x 9. A tile of less depth than a window
+    reads all."""
     whole = {
         "m": 256, "n": 8, "k": 36, "gemm_count": 1, "taps": 9, "image": 1024, "dataflow": "output_stationary", "outer_m": 256,
         "outer_n": 8, "outer_k": 36, "outer_kept": "output", "inner_m": 64, "inner_n": 8, "inner_kept": "weight",
@@ -165,17 +165,18 @@ def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
     rows = [{**whole, "loop_nest_id": 1, "inner_k": 36}, {**whole, "loop_nest_id": 2, "inner_k": 8}]
     found = {r["loop_nest_id"]: r for r in evaluate("nest_traffic", loop_nest=rows, part_rate=[RATE], part=[PART])}
     assert found[1]["inner_halo_fraction"] == pytest.approx(100 / (64 * 9))
-    # All rows have the image of 16 x 16 pixels: what is beyond its border is not loaded.
+    # All rows have the image of 16 x 16 pixels: padding is not loaded.
     assert found[1]["outer_halo_fraction"] == pytest.approx(16 * 16 / (256 * 9))
     assert found[2]["inner_halo_fraction"] == 1
     assert found[1]["inner_byte"] == pytest.approx(256 * 36 * 100 / 576 + 36 * 8 + 256 * 8)
-    # Twice 64 x 36 columns of which 100 of 576 are loaded, twice 36 x 8 weights, four bytes for each of 64 x 8 results.
+    # Twice 64 x 36 columns, of which 100 of 576 are loaded, twice 36 x 8 weights, four bytes for each of 64 x 8
+    # results.
     assert found[1]["inner_tile_byte"] == pytest.approx(2 * (64 * 36 * 100 / 576 + 36 * 8) + 4 * 64 * 8)
     assert found[1]["outer_tile_byte"] == pytest.approx(2 * (256 * 36 * 256 / 2304 + 36 * 8) + 4 * 256 * 8)
 
 
 def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
-    """What a tile takes, windows that overlap among it, decides in Python which candidates there are."""
+    """Python's size of a tile, with overlapping windows, decides which candidates exist."""
     room = Room(2, 4, 1.0, 1e9, 1e6, 1)
     nests = [nest | {"taps": 4, "image": nest["m"] * nest["k"] // 3} for nest in drawn(60)]
     for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART]):
@@ -189,11 +190,12 @@ EYERISS = {
     "element_byte": 2.0, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 12.0, "matrix_array_columns": 14.0,
     "accumulator_byte": 2.0, "matrix_ops_per_s": 67.2e9, "tile_memory_byte": 168 * 520.0,
 }  # fmt: skip
-"""168 elements, 260 words of 16 bits in each."""
+"""168 elements with 260 words of 16 bits each."""
 
 
 def rows_stay(evaluate: Evaluate, **nest: Any) -> Record:
-    """A pass of a row-stationary array over 13 x 13 results of 3 x 3 windows over a padded image of 15 x 15, 12 channels, 32 filters."""
+    """Return a pass of a row-stationary array over 13 x 13 results of 3 x 3 windows over a padded image of 15 x 15, 12 channels, 32
+    filters."""
     pass_ = {
         "m": 4 * 169, "n": 32, "k": 108, "gemm_count": 1, "taps": 9, "image": 4 * 15 * 15 * 12, "images": 4, "dataflow": "row_stationary",
         "outer_m": 4 * 169, "outer_n": 32, "outer_k": 108, "outer_kept": "output", "inner_m": 4 * 169, "inner_n": 16, "inner_k": 54,
@@ -204,8 +206,8 @@ def rows_stay(evaluate: Evaluate, **nest: Any) -> Record:
 
 
 def test_rows_stay(evaluate: Evaluate) -> None:
-    """The image's side is 15 / 13 of the results' for each window's step. Two passes over filters, two over channels; sets of 3 x 13:
-    2 for filters x 2 for channels, all that lie over each other on 12 rows."""
+    """The image's side is 15 / 13 of the results' for each window's step. Two passes over filters, two over channels; sets of 3 x 13: 2
+    for filters x 2 for channels, all that fit above each other on 12 rows."""
     row = rows_stay(evaluate)
     stride = 15 / 13
     assert row["active_elements"] == pytest.approx(4 * 3 * 13)
@@ -214,7 +216,7 @@ def test_rows_stay(evaluate: Evaluate) -> None:
     loaded = (12 * stride + 3) ** 2
     assert row["inner_input_byte"] == pytest.approx(2 * 4 * loaded * 12 * 2)
     assert row["inner_weight_byte"] == pytest.approx(2 * 108 * 32)
-    # Partial results leave twice and come back once.
+    # Partial results leave twice and return once.
     assert row["inner_output_byte"] == pytest.approx(2 * 4 * 169 * 32 * 3)
     macs = 4 * 169 * 32 * 108
     assert row["array_byte"] == pytest.approx(macs * 8)
@@ -222,7 +224,7 @@ def test_rows_stay(evaluate: Evaluate) -> None:
     assert row["element_hop_byte"] == pytest.approx(
         macs * 2 * ((12 * stride + 3) / (13 * 3 * 8) + 1 / (13 * 4) + 1 / 9)
     )
-    # 72 weights, 9 pixels and 8 sums an element.
+    # 72 weights, 9 pixels and 8 sums per element.
     assert row["inner_tile_byte"] == pytest.approx(168 * 2 * (72 + 9 + 8))
 
 
@@ -241,7 +243,7 @@ def test_weights_alone_stay_where_rows_do(evaluate: Evaluate, inner_kept: str, o
 
 
 def test_a_strip_wider_than_the_array_is_folded(evaluate: Evaluate) -> None:
-    """27 rows of results on 14 columns: two halves of a set of 5 rows fill 10 of 12 rows. Sets that have no room have no pass."""
+    """27 rows of results on 14 columns: two halves of a set of 5 rows fill 10 of 12 rows. Sets without room have no pass."""
     sizes = {
         "m": 729, "n": 16, "k": 50, "taps": 25, "image": 31 * 31 * 2, "images": 1, "outer_m": 729, "outer_n": 16, "outer_k": 50,
         "inner_m": 729, "inner_n": 16, "inner_k": 50, "element_n": 16, "element_k": 10,

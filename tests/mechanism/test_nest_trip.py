@@ -46,8 +46,8 @@ def test_folds(evaluate: Evaluate, dataflow: str, row_folds: int, column_folds: 
 
 
 def test_memories(evaluate: Evaluate) -> None:
-    """Four arrays, 100 bytes beside each, or a share of a pool; a cache that is the tile memory itself is no outer level, but where
-    several arrays share it, as any that no array has beside it: they draw from it."""
+    """Four arrays with 100 bytes next to each, or a share of a pool. A cache that is the tile memory itself is not an outer level unless
+    several arrays share it; the arrays draw from a shared one, or from any level if none has its own memory."""
     row = trip(evaluate)
     assert (row["array_count"], row["inner_capacity_byte"], row["outer_capacity_byte"]) == (4, 100, 1e6)
     pooled = trip(evaluate, RATE | {"tile_memory_byte": None, "matrix_unit_count": None})
@@ -74,8 +74,8 @@ def test_parts_without_an_array_have_no_rows(evaluate: Evaluate) -> None:
 
 @pytest.mark.parametrize(
     ("taps", "inner_k", "fraction"),
-    # A tile of 25 results of a 3 x 3 window, 5 x 5, reads 7 x 7 pixels of 25 x 9; with stride 2, 11 x 11. One of fewer taps than a
-    # window has, or of no window, reads all.
+    # A tile of 25 results of a 3 x 3 window, 5 x 5, reads 7 x 7 pixels of 25 x 9; with stride 2, 11 x 11. One of fewer
+    # taps than a window has, or without a window, reads all.
     [(9, 9, 49 / 225), (9, 8, 1.0), (1, 9, 1.0), (None, 9, 1.0)],
 )
 def test_windows(evaluate: Evaluate, taps: int | None, inner_k: int, fraction: float) -> None:
@@ -85,8 +85,8 @@ def test_windows(evaluate: Evaluate, taps: int | None, inner_k: int, fraction: f
 
 
 def test_a_stride_spreads_windows(evaluate: Evaluate) -> None:
-    """Four times the pixels: windows of 9 taps two apart, 11 x 11 of 225; of the whole, 10 x 10 results, the image of 20 x 20.
-    Two groups share the image."""
+    """Four times the pixels: windows of 9 taps two apart, 11 x 11 of 225; of the whole, 10 x 10 results, the image of 20 x 20. Two groups
+    share the image."""
     row = trip(evaluate, m=100, k=36, taps=9, image=1600, outer_m=100, outer_k=36, inner_m=25, inner_k=36)
     assert row["inner_halo_fraction"] == pytest.approx(121 / 225)
     # 1,600 elements in four channels, of 100 x 36 columns.

@@ -23,7 +23,7 @@ DRAM = {
 
 
 def test_memory_levels(check: Callable[..., None]) -> None:
-    """A level that each unit owns counts ten times; the deepest above main memory is the last-level cache."""
+    """A level that each unit has counts ten times; the deepest above main memory is the last-level cache."""
     expected = {
         "unit_count": 10.0,
         "lanes": 64.0,
@@ -59,7 +59,7 @@ def test_memory_levels(check: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("family", "levels", "expected"),
     [
-        # A processor tiles for the second level that each core owns, whose ten are its last-level cache.
+        # A processor tiles for the second level of each core; the ten are its last-level cache.
         (
             "cpu",
             [SHARED, CACHE | {"scope": "unit"}, DRAM],
@@ -73,7 +73,7 @@ def test_memory_levels(check: Callable[..., None]) -> None:
                 "is_staged": False,
             },
         ),
-        # A domain-flow part too, behind the first, which operands stream through.
+        # A domain-flow part does too, fed from there through the first.
         (
             "kpu",
             [SHARED | {"level": "l1"}, CACHE | {"scope": "unit"}, DRAM],
@@ -86,23 +86,23 @@ def test_memory_levels(check: Callable[..., None]) -> None:
                 "is_staged": True,
             },
         ),
-        # A second level that all share is no core's own: the first is.
+        # A shared second level is not a core's own: the first is.
         (
             "cpu",
             [SHARED | {"level": "l1"}, CACHE, DRAM],
             {"tile_memory_level": "l1", "tile_memory_byte": 100.0, "tile_memory_byte_per_s": 80.0},
         ),
-        # Nothing but a shared cache: a tenth of it is a core's.
+        # With only a shared cache, a tenth of it is a core's.
         ("cpu", [CACHE, DRAM], {"tile_memory_level": None, "tile_memory_byte": 500.0, "tile_memory_byte_per_s": None}),
         # Without any cache.
         ("gpu", [DRAM], {"cache_level": None, "cache_byte": 0.0, "cache_byte_per_s": None, "tile_memory_byte": None}),
-        # A bandwidth that nobody states stays unknown, though a nearer level has one.
+        # An unstated bandwidth stays unknown, even if a nearer level has one.
         (
             "gpu",
             [SHARED, CACHE | {"bandwidth_byte_per_s": None}, DRAM],
             {"cache_level": "l2", "cache_byte_per_s": None},
         ),
-        # A level whose size nobody states is passed over.
+        # A level of unstated size is skipped.
         ("gpu", [SHARED, CACHE | {"capacity_byte": None}, DRAM], {"cache_level": "scratchpad", "cache_byte": 1000.0}),
     ],
     ids=[
@@ -118,7 +118,7 @@ def test_memory_levels(check: Callable[..., None]) -> None:
 def test_which_level_is_which(
     check: Callable[..., None], family: str, levels: list[dict[str, Any]], expected: dict[str, Any]
 ) -> None:
-    """By family and by what the part has."""
+    """The family and the part's levels decide."""
     part = GPU | {"family": family}
     check("part", expected, hardware=part, hardware_family=FAMILIES, hardware_cluster=CLUSTER, part_memory=levels)
 
@@ -192,7 +192,7 @@ def test_power_mode_overheads_and_energy(check: Callable[..., None]) -> None:
     [("shipping", False), ("retired", False), ("internal", False), ("announced", True), ("simulated", True)],
 )
 def test_a_part_that_nobody_can_have_measured(check: Callable[..., None], status: str, lacks: bool) -> None:
-    """An announced part is no silicon yet."""
+    """An announced part has no silicon yet."""
     part = GPU | {"status": status}
     check(
         "part",

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def test_parts_that_take_the_same_rows_share_a_chain(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Rows of scopes that have none for the backend tell nobody apart; of a part's own, a sibling's, and those of a backend do."""
+    """Scopes without rows for the backend distinguish nothing; rows of the part, a sibling or a backend do."""
     parts = ("own", "lent", "plain", "twin")
     rows = evaluate(
         "part_backend",

@@ -1,4 +1,4 @@
-"""What a process takes of a part's memory besides its tensors."""
+"""Memory of a part that a process takes in addition to its tensors."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ PARTS = [
 
 
 def test_part_context(evaluate: Evaluate) -> None:
-    """80 threads take a byte each under eager and two under XLA; the row of the backend holds before that of the maker. Without
-    the count of threads that the row needs nothing is known; a processor has no context."""
+    """80 threads take a byte each under eager and two under XLA; a row of the backend wins over one of the maker. Without the number of
+    threads that the row needs, the context is unknown; a processor has no context."""
     rows = evaluate("part_context", supported_backend=SUPPORTED, device_context=CONTEXTS, part=PARTS)
     found = {(row["hardware"], row["backend"]): (row["context_row"], row["context_byte"]) for row in rows}
     assert found == {
@@ -48,7 +48,7 @@ def test_part_context(evaluate: Evaluate) -> None:
 
 
 def test_a_number_that_cannot_be_is_no_context(evaluate: Evaluate) -> None:
-    """One that is hardly so is counted."""
+    """An implausible number still counts."""
     given = {"supported_backend": SUPPORTED, "device_context": CONTEXTS, "part": PARTS}
     fault = {"kind": "device_context", "row_key": "eager.gpu.maker", "quantity": "context_byte"}
     for is_possible, expected in ((False, None), (True, 380.0)):
@@ -58,8 +58,8 @@ def test_a_number_that_cannot_be_is_no_context(evaluate: Evaluate) -> None:
 
 @pytest.mark.parametrize(("part", "gibibyte"), [("rtx4090", 0.383), ("h100_sxm5_80", 0.453), ("a100_sxm4_80", 0.406), ("t4", 0.234)])
 def test_context_of_shipped_parts(part: str, gibibyte: float) -> None:
-    """200 MiB and a KiB for each of 128 * 1536, 132 * 2048, 108 * 2048 and 40 * 1024 threads; the last three agree with what
-    NVIDIA's driver reserves on an A100, 216 MiB."""
+    """200 MiB and a KiB for each of 128 * 1536, 132 * 2048, 108 * 2048 and 40 * 1024 threads; the last three agree with the 216 MiB that
+    NVIDIA's driver reserves on an A100."""
     tables = {row_type.TABLE: rows for row_type, rows in loader.load().rows.items()}
     (row,) = [
         r for r in tables["device_context"] if (r.backend, r.family, r.vendor) == ("eager", "gpu", "nvidia")  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the rules of costs say of a part."""
+"""The cost rules of a part."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RULES = [
 NUMBER = {
     "kind": "cost_rule", "row_kind": "*", "of_family": "*", "least": 0.0, "most": 1e30, "plausible_least": 0.01, "plausible_most": 9e4,
 }  # fmt: skip
-"""What all three numbers of a rule may be."""
+"""Range of all three numbers of a rule."""
 
 
 def resolved(evaluate: Evaluate, process_nm: float, technology: str, rules: list[dict[str, Any]]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def resolved(evaluate: Evaluate, process_nm: float, technology: str, rules: list
 
 
 def test_rules_of_a_part(evaluate: Evaluate) -> None:
-    """13 nm lies as near to 16 as to 10: the finer is taken, of defects the only one. 8 GB of HBM3 at 10, 15 and 20 USD."""
+    """13 nm is as near to 16 as to 10: the finer is taken, and the only one of defects. 8 GB of HBM3 at 10, 15 and 20 USD."""
     found = resolved(evaluate, 13.0, "HBM3", RULES)
     assert [found[band]["wafer_usd"] for band in ("cheap", "middle", "dear")] == [5000, 6000, 7000]
     assert [found[band]["memory_usd"] for band in ("cheap", "middle", "dear")] == [80, 120, 160]
@@ -57,7 +57,7 @@ def test_rules_of_a_part(evaluate: Evaluate) -> None:
 
 
 def test_rules_of_every_part_and_of_a_technology(evaluate: Evaluate) -> None:
-    """Each rule by its name; what carries HBM3 is dearer than what carries others."""
+    """Each rule by its name; a carrier of HBM3 is dearer than others."""
     usual = {
         "yield_cluster": 10.0, "scribe_mm": 0.1, "reticle_mm2": 800.0, "join_area_factor": 1.1, "package_usd": 3.0,
         "package_usd_per_mm2": 0.02, "board_ratio": 0.2, "join_yield_fraction": 0.99,
@@ -75,7 +75,7 @@ def test_rules_of_every_part_and_of_a_technology(evaluate: Evaluate) -> None:
 
 
 def test_each_part_pays_for_its_own_memory(evaluate: Evaluate) -> None:
-    """8 GB of HBM3 at 15 USD beside a part without any."""
+    """One part with 8 GB of HBM3 at 15 USD, and one without."""
     ranges = [NUMBER | {"quantity": quantity} for quantity in ("value", "cheap_value", "dear_value")]
     found = evaluate(
         "part_cost_rule", part_silicon=[{"hardware": "a", "process_nm": 16.0}, {"hardware": "b", "process_nm": 16.0}],
@@ -94,7 +94,7 @@ def test_a_price_that_cannot_be_is_none(evaluate: Evaluate, value: float) -> Non
 
 
 def test_rules_that_ship_stand_between_their_ends() -> None:
-    """What makes parts dear is more of everything but of dice that survive bonding."""
+    """Every number makes parts dearer when it grows, except the share of dies that survive bonding."""
     with (loader.ROOT / "tables/cost_rule.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) > 60

@@ -35,7 +35,7 @@ FACTS: dict[str, Any] = {
 
 
 def energies(evaluate: Callable[..., list[dict[str, Any]]], **changed: Any) -> dict[str, dict[str, Any]]:
-    """Rows by what they are of."""
+    """Return the rows by the item they describe."""
     given = {name: rows if isinstance(rows, list) else [rows] for name, rows in (FACTS | changed).items()}
     return {f"{row['what']}.{row['key']}": row for row in evaluate("part_energy", **given)}
 
@@ -53,7 +53,7 @@ def test_by_the_silicon(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
 
 
 def test_no_power_limit_enters_an_energy(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Half the limit, or none, moves nothing."""
+    """Half the limit, or none, changes nothing."""
     before = energies(evaluate)
     for limit in (50.0, None):
         assert energies(evaluate, hardware_power=FACTS["hardware_power"] | {"tdp_w": limit}) == before
@@ -69,7 +69,7 @@ def test_static_power_is_at_least_what_is_stated_idle(
 
 
 def test_a_stated_energy_wins_at_the_board_alone(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Others follow from rules; what is stated of the chip is not mixed with them."""
+    """Other energies follow from rules; chip-scope statements are not mixed with them."""
     stated = {"what": "op", "key": "fp16.matrix", "value": 9e-13, "scope": "board"}
     found = energies(evaluate, energy_profile=stated)
     assert found["op.fp16.matrix"]["value"] == 9e-13 and found["op.fp16.matrix"]["is_stated"]

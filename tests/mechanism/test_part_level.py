@@ -19,7 +19,7 @@ L2 = {
     "hardware": "chip", "level": "l2", "depth": 2, "scope": "unit", "management": "software", "capacity_byte": 1000.0,
     "bandwidth_byte_per_s": 25.0, "keeps_weights": None,
 }  # fmt: skip
-"""Four units' own: 4,000 bytes at 100 a second together, as fast as main memory."""
+"""Four units' own level: 4,000 bytes at 100 per second together, as fast as main memory."""
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_a_batch_goes_in_groups_where_software_places_what_is_as_fast_as_main_me
 def test_who_keeps_weights(
     check: Callable[..., None], level: dict[str, object], dram: dict[str, object], family: dict[str, object], keeps_weights: bool
 ) -> None:
-    """Programs of a part keep a model's weights where software decides what the last level holds."""
+    """Programs of a part keep a model's weights if software manages the last level."""
     part = PART | {"hardware_family": PART["hardware_family"] | family}
     check("part_level", {"keeps_weights": keeps_weights}, part_memory=[DRAM | dram, L2 | level], **part)
 
 
 def test_a_scratchpad_above_a_cache_keeps_no_weights(check: Callable[..., None]) -> None:
-    """Software places what is in the scratchpad of all units, the level behind it decides by itself what it holds."""
+    """Software places data in the scratchpad shared by the units; hardware decides the contents of the level after it."""
     scratchpad = L2 | {"level": "scratchpad", "depth": 1, "scope": "chip"}
     expected = {"takes_groups": True, "is_cache_placed": False, "keeps_weights": False}
     part = PART | {"hardware_family": PART["hardware_family"] | {"keeps_weights": True}}

@@ -32,8 +32,8 @@ def meshed(
 
 
 def test_units_on_a_mesh(evaluate: Evaluate) -> None:
-    """6 units as 2 x 3: 2 x 2 + 3 links, both ways. Two places of three in a row are (0 + 1 + 2 + 1 + 0 + 1 + 2 + 1 + 0) / 9 apart, of two
-    a half."""
+    """6 units as 2 x 3: 2 x 2 + 3 links, both ways. Two of three places in a row are (0 + 1 + 2 + 1 + 0 + 1 + 2 + 1 + 0) / 9 apart, two of
+    two a half."""
     row = meshed(evaluate, [UNITS])
     assert (row["has_unit_mesh"], row["has_die_mesh"], row["has_element_mesh"]) == (True, False, False)
     assert (row["die_count"], row["die_unit_count"], row["unit_link_count"]) == (1, 6, 14)
@@ -43,7 +43,7 @@ def test_units_on_a_mesh(evaluate: Evaluate) -> None:
 
 @pytest.mark.parametrize(
     ("sides", "links"),
-    # A row of 6, a column of 6, and sides that are both stated.
+    # A row of 6, a column of 6, and both sides stated.
     [({"mesh_rows": 1}, 10), ({"mesh_columns": 1}, 10), ({"mesh_rows": 3, "mesh_columns": 2}, 14)],
 )
 def test_sides_may_be_stated(evaluate: Evaluate, sides: Record, links: int) -> None:
@@ -51,7 +51,7 @@ def test_sides_may_be_stated(evaluate: Evaluate, sides: Record, links: int) -> N
 
 
 def test_every_die_has_its_own(evaluate: Evaluate) -> None:
-    """4 dice as 2 x 2 have 4 links, both ways, and are a half apart in each direction; 4 units on each likewise."""
+    """4 dies as 2 x 2 have 4 links, both ways, and are a half apart in each direction; so are 4 units on each."""
     row = meshed(evaluate, [UNITS, DICE], 16.0, 4)
     assert (row["die_count"], row["die_unit_count"]) == (4, 4)
     assert (row["unit_link_count"], row["die_link_count"]) == (4 * 8, 8)

@@ -14,12 +14,12 @@ RULES = [{"quantity": "sparse_ratio", "row_key": "fp16_sparse", "value": 2.0}]
 
 
 def dense(unit: str, ops: float, precision: str = "fp16", accumulator: str = "fp32") -> dict[str, Any]:
-    """A row of `stated_peak`."""
+    """Make a row of `stated_peak`."""
     return {"precision": precision, "unit": unit, "accumulator": accumulator, "cluster": "all", "peak_ops_per_s": ops}
 
 
 def sparse(evaluate: Callable[..., list[dict[str, Any]]], *peaks: dict[str, Any], rules: Any = RULES) -> list[float]:
-    """Peaks of sparse products in fp16."""
+    """Return the peaks of sparse products in fp16."""
     derived = evaluate("derived_sparse", stated_peak=list(peaks), precision=PRECISIONS, part_rule=rules)
     found = evaluate("part_peak", stated_peak=list(peaks), derived_vector=[], derived_sparse=derived)
     assert len(found) == len(peaks) + len(derived)
@@ -27,7 +27,7 @@ def sparse(evaluate: Callable[..., list[dict[str, Any]]], *peaks: dict[str, Any]
 
 
 def test_twice_the_dense_peak_of_matrix_units(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """8 and 6 tera-operations summed in single and half; vector units and other formats have none."""
+    """8 and 6 tera-operations accumulated in single and half precision; vector units and other formats have no sparse peak."""
     peaks = [dense("matrix", 8e12), dense("matrix", 6e12, accumulator="fp16"), dense("vector", 1e12), dense("matrix", 8e12, "bf16")]
     assert sparse(evaluate, *peaks) == [12e12, 16e12]
 

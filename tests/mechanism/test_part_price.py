@@ -1,4 +1,4 @@
-"""What an hour of a part costs, and what that rests on."""
+"""The hourly price of a part, and its basis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM_LIST = "list price of a card over 1000 h, vendor_doc, 2024-12"
         ({"price": [RENT]}, (0.5, "assumed, 2025-06", "rent", None)),
         ({"list_price": [BOUGHT]}, (0.25, FROM_LIST, "purchase", 250.0)),
         ({}, (None, None, None, None)),
-        # A rent that cannot be is none, and the list price stands for it.
+        # An impossible rent does not count, and the list price replaces it.
         (
             {"price": [RENT], "list_price": [BOUGHT], "part_fault": [{"kind": "price", "is_possible": False}]},
             (0.25, FROM_LIST, "purchase", 250.0),

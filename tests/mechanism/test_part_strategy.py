@@ -1,4 +1,4 @@
-"""Which rows of `tiling_strategy` hold on a part."""
+"""The rows of `tiling_strategy` that apply to a part."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ROWS = [
 @pytest.mark.parametrize(
     ("family", "instruction", "dataflow", "candidates"),
     [
-        # Without arrays the rows of the family and of its instruction.
+        # Without arrays: the rows of the family and its instruction.
         ("gpu", "mma", None, [0, 2]),
         ("gpu", "wgmma", None, [1, 2]),
         ("npu", "mma", None, [4, 5]),
-        # With arrays those of what stays in them, and the family's own for vector units.
+        # With arrays: the rows of their dataflow, and the family's own for vector units.
         ("kpu", "mma", "wavefront", [3, 8]),
         ("kpu", "mma", "weight_stationary", [3, 6]),
-        # A family that cuts tiles for its units cuts none where its part says that it has arrays.
+        # A family's tiles for its units do not apply if the part states arrays.
         ("npu", "mma", "output_stationary", [5, 7]),
-        # A word that no row knows: nothing is left but the vector units.
+        # An unknown dataflow leaves only the vector units.
         ("kpu", "mma", "sideways", [3]),
     ],
 )

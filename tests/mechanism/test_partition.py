@@ -1,4 +1,4 @@
-"""How a run divides: kernels by kind, stages by the units they get."""
+"""Divisions of a run: kernels by kind, stages by their units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Record = dict[str, Any]
 
 
 def test_a_stage_gets_no_more_units_than_the_part_has(evaluate: Callable[..., list[Record]]) -> None:
-    """Two kernels ask for 6 and 5 of 8 units side by side, one alone for 3."""
+    """Two kernels ask for 6 and 5 of 8 units in one stage, one alone for 3."""
     kernels = [
         {"kernel_id": i, "fused_kernel_id": i, "units_allocated": units, "unit_count": 8.0, "flops": 1.0, "threads": 1.0,
          "device_s": 1.0 + i}
@@ -25,7 +25,7 @@ def test_a_stage_gets_no_more_units_than_the_part_has(evaluate: Callable[..., li
 
 
 def test_kernels_by_kind(evaluate: Callable[..., list[Record]]) -> None:
-    """By that of their anchor; a kernel that the backend inserts for a gate is no gate."""
+    """The kind is that of the anchor; a kernel that the backend inserts for a gate has its own."""
     kinds = ("pointwise_conv", "squeeze_excite", "squeeze_excite", "squeeze_excite")
     rows = evaluate(
         "partition_report",

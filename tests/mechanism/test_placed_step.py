@@ -1,4 +1,4 @@
-"""Where the peak goes that a step does not reach."""
+"""The losses of a step that does not reach the peak."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_nothing_is_lost(check: Callable[..., None]) -> None:
             {"column_fraction": 0.875, "main_loss": "inputs"},
             id="loading inputs",
         ),
-        # Rows beside the columns of an array of inputs are its tile's, however long it loads.
+        # Rows next to the columns of an array of inputs are its tile's, however long it loads.
         pytest.param(
             {"dataflow": "input_stationary", "covered_rows": 128.0, "loaded_rows": 64.0, "utilization_fraction": 0.5},
             {"row_fraction": 0.5, "main_loss": "rows"},

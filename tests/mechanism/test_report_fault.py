@@ -1,4 +1,4 @@
-"""Numbers of rules that reports alone rest on, that cannot be or hardly can."""
+"""Impossible and implausible numbers of rules that only reports use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANGES = [
 
 
 def faulty(evaluate: Evaluate, quantity: str, value: float | None) -> list[tuple[Any, ...]]:
-    """Faults of a rule of which one end is as given, the others are sound."""
+    """Return the faults of a rule with one end as given and sound others."""
     row = {"cost_rule": "a", "quantity": quantity, "value": 20.0, "cheap_value": 20.0, "dear_value": value}
     found = evaluate("report_fault", cost_rule=[row], number_rule=RANGES)
     return [(fault["field"], fault["value"], fault["rule"], fault["is_possible"]) for fault in found]

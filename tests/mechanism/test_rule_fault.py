@@ -1,4 +1,4 @@
-"""Numbers of rules that are faults, and what is said of each."""
+"""Faults in the numbers of rules, and their messages."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def test_the_rule_of_the_rows_kind_comes_first(evaluate: Evaluate) -> None:
     ("begins", "ends", "faulty"),
     [
         ((0, 192, 768), (192, 768, None), []),
-        # The second is offered beside the first for few queries.
+        # The second is offered together with the first for few queries.
         ((0, 0, 768), (192, 768, None), [0, 1]),
         ((0, 10, 768), (192, 768, None), [1]),
         ((0, None, 768), (192, 768, None), [1]),
-        # Nobody takes over where the first ends.
+        # No candidate starts where the first ends.
         ((0, 192, 768), (100, 768, None), [1]),
         ((192, 768, 1000), (768, 1000, None), [0]),
     ],
@@ -59,7 +59,7 @@ def test_the_rule_of_the_rows_kind_comes_first(evaluate: Evaluate) -> None:
 def test_blocks_of_queries_take_over_from_one_another(
     begins: tuple[int | None, ...], ends: tuple[int | None, ...], faulty: list[int], evaluate: Evaluate
 ) -> None:
-    """Other dataflows and families have ranges of their own."""
+    """Other dataflows and families have their own ranges."""
     shape = {"family": "cpu", "dataflow": "query_block"}
     blocks = [
         shape | {"candidate": i, "from_m": begin, "below_m": end}

@@ -1,4 +1,4 @@
-"""Which numbers of a rule are plausible follows from what its row says, not from the name of a backend."""
+"""The plausible range of a rule's number follows from its row, not from the name of a backend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROW = {
 def test_a_backend_that_launches_graphs_takes_nothing_for_a_kernel(
     evaluate: Callable[..., list[Record]], dispatch: str, expected: set[str]
 ) -> None:
-    """A new one is warned of no 0 that shipped rows have too, on no family; one that issues its kernels is."""
+    """A 0 as in shipped rows is plausible for a new graph backend, on any family; not for one that issues its kernels."""
     rules = [rule.model_dump() for rule in loader.number_rules()]
     for family in ("gpu", "cpu", "mine"):
         row = ROW | {"dispatch": dispatch, "family": family}
@@ -31,7 +31,7 @@ def test_a_backend_that_launches_graphs_takes_nothing_for_a_kernel(
 
 
 def test_a_backend_without_scratch_memory_is_plausible(evaluate: Callable[..., list[Record]]) -> None:
-    """As five shipped ones are; one of 10 times the activations is not."""
+    """Five shipped backends have none; 10 times the activations is implausible."""
     rules = [rule.model_dump() for rule in loader.number_rules()]
     for fraction, expected in ((0.0, set()), (5.0, {"workspace_fraction"})):
         rows = evaluate(

@@ -1,4 +1,4 @@
-"""Which models run under which scenarios, with sizes resolved."""
+"""The models that run under each scenario, with resolved sizes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SCENARIO = {"context": None, "phase": "forward", "memory_format": "nchw", "host_
     [
         ({}, {"batch": 8, "sequence": None}, (8, 128, 128)),
         ({}, {"sequence": 512}, (1, 512, 512)),
-        # One token that attends to the 1,024 before it and itself.
+        # One token attends to the 1,024 before it and itself.
         ({}, {"phase": "decode", "sequence": None, "context": 1025}, (1, 1, 1025)),
         ({"has_context": False}, {"phase": "decode", "sequence": None, "context": 1025}, None),
         ({"is_batch_symbolic": False}, {"batch": 8}, None),
         ({"is_batch_symbolic": False, "default_batch": 8}, {"batch": 8, "sequence": None}, (8, 128, 128)),
         ({"is_sequence_symbolic": False}, {"sequence": 512}, None),
         ({"is_sequence_symbolic": False}, {"sequence": 128}, (1, 128, 128)),
-        # A model without a sequence has none: 0, never unknown.
+        # A model without a sequence has 0, never unknown.
         ({"is_sequence_symbolic": False, "default_sequence": 0}, {"sequence": None}, (1, 0, 0)),
     ],
 )
@@ -62,7 +62,7 @@ FORMATS = [{"precision": name, "trains": name != "int8"} for name in ("fp32", "b
 def test_training(
     evaluate: Callable[..., list[dict[str, Any]]], is_training: bool, trains: bool, policy: str, runs: int
 ) -> None:
-    """A backward pass runs where backend and policy train, a forward pass everywhere."""
+    """A backward pass runs if backend and policy train, a forward pass everywhere."""
     rows = evaluate(
         "run",
         model=[MODEL | {"is_training": is_training}],
@@ -81,7 +81,7 @@ def test_training(
 def test_planned_layout(
     check: Callable[..., None], plans_layout: bool, planned_format: str | None, run_layout: str
 ) -> None:
-    """The format asked for is nchw; a backend that plans takes what the model's plan says."""
+    """The format asked for is nchw; a backend that plans layouts takes the model's planned format."""
     expected = {"memory_format": "nchw", "run_layout": run_layout}
     model = MODEL | {"planned_format": planned_format}
     check("run", expected, model=model, scenario=SCENARIO, backend={"plans_layout": plans_layout})

@@ -1,4 +1,4 @@
-"""Shapes meet parts: which layout and which efficiencies hold."""
+"""Shapes joined with parts: the layouts and efficiencies that apply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NATIVE = "aten._slow_conv2d_forward"
 def test_layout_and_operator(
     check: Callable[..., None], shape: dict[str, Any], part: dict[str, Any], layout: str, operator_name: str
 ) -> None:
-    """PyTorch on a processor has layouts and algorithms of its own."""
+    """PyTorch on a processor has its own layouts and algorithms."""
     efficiencies = [
         {
             "efficiency_chain": chain, "kernel_class": "conv", "operator_name": name, "precision_class": "*", "layout": place,
@@ -58,7 +58,7 @@ def test_layout_and_operator(
 
 
 def test_a_kernel_stays_though_nothing_is_known_of_its_algorithm(evaluate: Callable[..., list[object]]) -> None:
-    """A user deleted the row of PyTorch's own convolution: the class's holds, and no kernel is lost."""
+    """A user deleted the row of PyTorch's own convolution: the class's row applies, and no kernel is lost."""
     rows = evaluate(
         "shape_target",
         shape=[SHAPE | {"is_native": True}],
@@ -75,7 +75,7 @@ def test_a_kernel_stays_though_nothing_is_known_of_its_algorithm(evaluate: Calla
 def test_some_parts_have_no_bias_kernels(
     evaluate: Callable[..., list[object]], kernel_class: str, bias_is_kernel: bool, count: int
 ) -> None:
-    """The library adds it."""
+    """The library adds the bias."""
     rows = evaluate(
         "shape_target",
         shape=[SHAPE | {"kernel_class": kernel_class}],

@@ -1,4 +1,4 @@
-"""Kernels that cost the same share a shape; those that differ in anything do not."""
+"""Kernels of equal cost share a shape; kernels that differ in anything do not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALL = {"is_native": False, "is_misread": False, "reorder_byte": 0.0}
 
 
 def shapes(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> list[int]:
-    """Shape of kernel 4 and of kernel 7, equal but for what is given by relation."""
+    """Return the shapes of kernels 4 and 7, equal except for the rows given by relation."""
     both = [{"kernel_id": 4}, {"kernel_id": 7}]
     tables = {
         "executed_kernel": KERNEL, "executed_step": STEP, "convolution_call": CALL,
@@ -29,7 +29,7 @@ def shapes(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> l
         "page_fault": {"fault_byte": 0.0}, "chain_tensor": {"held_byte": 9.0},
     }  # fmt: skip
     given = {name: [row | both[0], row | both[1] | other.get(name, {})] for name, row in tables.items()}
-    # Which operators they are makes no difference.
+    # Their operators' numbers make no difference.
     given["executed_step"][1] |= {"operator_id": 3}
     given["executed_kernel"][1] |= {"anchor_operator_id": 3, "position": 5, "kernel": "another name", "view_count": 2}
     rows = evaluate(
@@ -78,7 +78,7 @@ def test_equal_kernels_share_the_number_of_the_first(evaluate: Callable[..., lis
     ids=lambda other: "{}.{}".format(*next((table, column) for table, row in other.items() for column in row)),
 )
 def test_kernels_that_differ_do_not(evaluate: Callable[..., list[Record]], other: dict[str, Record]) -> None:
-    """Whatever a cost depends on."""
+    """Each input of a cost distinguishes kernels."""
     assert shapes(evaluate, other) == [4, 7]
 
 
@@ -96,7 +96,7 @@ def test_numbers_that_print_alike_stay_apart(evaluate: Callable[..., list[Record
 
 
 def test_sums_over_steps(evaluate: Callable[..., list[Record]]) -> None:
-    """An attention of three steps, 40 queries of which share keys four by four, half of whose first product is skipped."""
+    """An attention of three steps, 40 queries that share keys in fours, half of whose first product is skipped."""
     steps = [
         STEP | {"operator_class": "attention", "step": "qk", "macs": 4.0, "m": 40.0, "gemm_count": 2.0, "sharing": 4.0},
         STEP | {"operator_class": "attention", "step": "softmax", "step_class": "vector", "model_macs": 0.0, "threads": 64.0},

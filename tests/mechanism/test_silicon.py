@@ -1,4 +1,4 @@
-"""Area of a part's silicon, what it draws at rest, and the energy of its memories by their size."""
+"""Area of a part's silicon, its power at rest, and the energy of its memories by size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Evaluate = Callable[..., list[dict[str, Any]]]
 
 
 def rules(**values: float) -> list[dict[str, Any]]:
-    """Rules as quantity__key of value; without a key for all."""
+    """Make rules from quantity__key=value; without a key for all."""
     return [
         {"quantity": name.partition("__")[0], "row_key": name.partition("__")[2] or "*", "value": value, "confidence": "assumed"}
         for name, value in values.items()
@@ -49,8 +49,7 @@ def areas(evaluate: Evaluate, **changed: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_pieces(evaluate: Evaluate) -> None:
-    """Each with a quarter of channels: 10,000 MACs of 6,000 um2 twice over at a twentieth; units with their lanes; 1 TB/s of
-    HBM3."""
+    """Each has a quarter of channels: 10,000 MACs of 6,000 um2 twice at a twentieth; units with their lanes; 1 TB/s of HBM3."""
     found = {piece: row["area_mm2"] for piece, row in areas(evaluate).items()}
     assert found == pytest.approx(
         {
@@ -63,14 +62,14 @@ def test_pieces(evaluate: Evaluate) -> None:
 
 
 def test_leakage_and_clocks_of_a_piece(evaluate: Evaluate) -> None:
-    """0.04 and 0.1 W a square millimetre, of memory a half and 0.3 of them."""
+    """0.04 and 0.1 W per square millimetre, for memory a half and 0.3 of them."""
     found = areas(evaluate)
     assert (found["memory.l2"]["leakage_w"], found["memory.l2"]["clocking_w"]) == pytest.approx((0.1, 0.15))
     assert (found["unit.small"]["leakage_w"], found["unit.small"]["clocking_w"]) == pytest.approx((0.02, 0.05))
 
 
 def test_elements_of_domain_flow_are_one_array(evaluate: Evaluate) -> None:
-    """What they do with vectors takes no area of its own."""
+    """Their vector operations take no further area."""
     flow = areas(evaluate, part_cluster=[CLUSTER | {"kind": "domain_flow"}])
     assert "arithmetic.vector" not in flow
     assert flow["arithmetic.matrix"]["area_mm2"] == areas(evaluate)["arithmetic.matrix"]["area_mm2"]
@@ -130,11 +129,11 @@ PIECES = [{"silicon_piece": "a", "area_mm2": 300.0, "leakage_w": 8.0, "clocking_
 
 @pytest.mark.parametrize(
     ("technology", "idle", "memory_w", "rest_w"),
-    # 12 * 0.25, and 0.25 W for each of 8 GB where the memory is on the board.
+    # 12 * 0.25, and 0.25 W for each of 8 GB if the memory is on the board.
     [("HBM3", None, 2.0, 5.0), ("DDR4", None, 0.0, 3.0), ("HBM3", 3.0, 2.0, 3.0)],
 )
 def test_rest(evaluate: Evaluate, technology: str, idle: float | None, memory_w: float, rest_w: float) -> None:
-    """Leakage at the floor of the voltage and the memory, clocks gated; or what is stated."""
+    """Leakage at the floor of the voltage and the memory, clocks gated; or the stated power."""
     (found,) = evaluate(
         "part_leakage", part_area=PIECES, part_silicon=[SILICON], part_rule=BOARD,
         part_memory=[{"level": "dram", "technology": technology, "capacity_byte": 8e9}],

@@ -9,7 +9,7 @@ RUN = {"batch": 3, "sequence": 5, "context": 7}
 
 
 def term(quantity: str, coefficient: float, batch: int = 0, sequence: int = 0, context: int = 0) -> dict[str, Any]:
-    """One term of a step."""
+    """Make one term of a step."""
     powers = {"batch_power": batch, "sequence_power": sequence, "context_power": context}
     return {"step": "main", "quantity": quantity, "coefficient": coefficient, **powers}
 
@@ -42,7 +42,7 @@ def test_terms_add_up(check: Callable[..., None]) -> None:
 
 
 def test_a_step_that_is_no_product(check: Callable[..., None]) -> None:
-    """It has no rows, columns and depth."""
+    """The step has no rows, columns or depth."""
     expected = {"flops": 6.0, "threads": 3.0, "accesses": 9.0, "m": None, "n": None, "k": None, "gemm_count": None}
     check(
         "step_size", expected, run=RUN, term=[term("flops", 2.0, 1), term("threads", 1.0, 1), term("accesses", 3.0, 1)]
@@ -50,7 +50,7 @@ def test_a_step_that_is_no_product(check: Callable[..., None]) -> None:
 
 
 def test_elements_of_a_tensor(check: Callable[..., None]) -> None:
-    """3 x 4 a sample and 5."""
+    """3 x 4 per sample and 5."""
     terms = [
         {"coefficient": 4.0, "batch_power": 1, "sequence_power": 0, "context_power": 0},
         {"coefficient": 5.0, "batch_power": 0, "sequence_power": 0, "context_power": 0},

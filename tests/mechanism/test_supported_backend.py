@@ -1,4 +1,4 @@
-"""What a backend's dispatch costs on a part."""
+"""Dispatch costs of a backend on a part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULE = {"hardware": "module", "family": "gpu", "vendor": "maker"}
 def test_a_module_s_own_cores_dispatch(
     evaluate: Callable[..., list[dict[str, Any]]], hardware: str, expected: tuple[float, float, float]
 ) -> None:
-    """Four times the reference host's time; a board in a computer takes that itself."""
+    """Four times the reference host's time; a board in a computer takes the reference time."""
     rows = evaluate(
         "supported_backend",
         hardware=[BOARD, MODULE],

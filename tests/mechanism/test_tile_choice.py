@@ -1,4 +1,4 @@
-"""The candidate that makes the kernel fastest, as one row."""
+"""The candidate with the shortest kernel time, as one row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TILE = {
 def choice(
     evaluate: Callable[..., list[dict[str, Any]]], shape: dict[str, Any], *tiles: dict[str, Any]
 ) -> dict[str, Any]:
-    """The winner, whatever the order in which candidates come."""
+    """Return the winner, which is the same in any order of candidates."""
     found = []
     for order in itertools.permutations([TILE | {"candidate": i} | tile for i, tile in enumerate(tiles)]):
         (row,) = evaluate("cost_tile", cost_border=[SHAPE | shape], tile_time=list(order))
@@ -40,14 +40,14 @@ def choice(
     ("shape", "tiles", "winner"),
     [
         pytest.param({}, [{"matrix_ideal_s": 5.0}, {"matrix_ideal_s": 4.0}], 1, id="faster"),
-        # Main memory hides 4 and 5 s alike; 8 and 9 J of products, and a joule of reloads each: less energy.
+        # Main memory hides 4 and 5 s alike; 8 and 9 J of products, and a joule of reloads each: less energy wins.
         pytest.param(
             {"untiled_s": 6.0},
             [{"matrix_ideal_s": 4.0, "product_energy_j": 9.0}, {"matrix_ideal_s": 5.0, "product_energy_j": 8.0}],
             1,
             id="less energy at the same time",
         ),
-        # Half the energy, though nothing else costs any.
+        # Half the energy, with no other energies.
         pytest.param(
             {"untiled_s": 6.0, "untiled_energy_j": 0.0},
             [{"product_energy_j": 20.0}, {"product_energy_j": 10.0}],
@@ -55,7 +55,7 @@ def choice(
             id="energy of the tile alone",
         ),
         pytest.param({"untiled_s": 6.0}, [{"product_energy_j": 10.0}, {"product_energy_j": 9.999}], 1, id="a little less energy"),
-        # What the first reloads more costs more than its products save: 8 + 3 against 9 + 1.
+        # The first one's extra reloads cost more than its products save: 8 + 3 against 9 + 1.
         pytest.param(
             {"untiled_s": 6.0},
             [{"product_energy_j": 8.0, "reload_byte": 300.0}, {"product_energy_j": 9.0}],
@@ -64,22 +64,22 @@ def choice(
         ),
         pytest.param({"untiled_s": 6.0}, [{}, {"matrix_ideal_s": 4.0}], 0, id="the lower number of equals"),
         pytest.param({"untiled_s": 6.0}, [{"matrix_ideal_s": 4.0}, {}], 0, id="the lower number of equals, faster or not"),
-        # Three times that differ by rounding alone, the last the smallest: 8 J wins.
+        # Three times equal up to rounding, the last the smallest: 8 J wins.
         pytest.param(
             {},
             [{"product_energy_j": 9.0}, {"product_energy_j": 8.0, "matrix_ideal_s": 5.0 + 1e-15}, {"product_energy_j": 9.0, "matrix_ideal_s": 5.0 - 2e-15}],
             1,
             id="equal within rounding",
         ),
-        # A real difference outweighs any energy: a millionth of the time.
+        # A real difference of a millionth of the time outweighs any energy.
         pytest.param({}, [{"product_energy_j": 1.0, "matrix_ideal_s": 5.000005}, {"product_energy_j": 400.0}], 1, id="time first"),
-        # 600 J in 4 s would be above the limit of 100 W: it acts on the run, not on a tile.
+        # 600 J in 4 s would exceed the limit of 100 W: it acts on the run, not on a tile.
         pytest.param({}, [{"matrix_ideal_s": 4.0, "product_energy_j": 600.0}, {}], 0, id="no limit of its own"),
         # Loading 1,000 bytes takes 10 s.
         pytest.param({}, [{"matrix_ideal_s": 4.0, "reload_byte": 1000.0, "reload_s": 10.0}, {}], 1, id="reloads take time"),
-        # Streams take 4 s beside 2 of other steps.
+        # Streams take 4 s, in addition to 2 of other steps.
         pytest.param({"vector_stream_s": 2.0}, [{"matrix_ideal_s": 4.0, "stream_s": 4.0}, {}], 1, id="streams take time"),
-        # As a memory of 6 s beside 4 of arithmetic, half of which does not overlap: 8 s, against 7.5.
+        # As a memory of 6 s with 4 s of arithmetic, half of which does not overlap: 8 s, against 7.5.
         pytest.param(
             {"is_staged": True, "overlap_fraction": 0.5}, [{"matrix_ideal_s": 4.0, "stream_s": 6.0}, {"matrix_ideal_s": 7.0}], 1,
             id="streams are a memory",
@@ -120,31 +120,32 @@ def choice(
             1,
             id="vector units are shared",
         ),
-        # Ten operations of 0.1 s a unit are half the work: 4 + 1 against 4.5 + 0.1.
+        # Ten operations of 0.1 s per unit are half the work: 4 + 1 against 4.5 + 0.1.
         pytest.param(
             {"matrix_half_ops": 10.0},
             [{"matrix_ideal_s": 4.0, "matrix_op_s": 0.1}, {"matrix_ideal_s": 4.5, "matrix_op_s": 0.01}],
             1,
             id="half work",
         ),
-        # A tile that loses less than the library's is still not faster than the peak: both take 3 s, the first less energy.
+        # A tile with a smaller loss than the library's is still not faster than the peak: both take 3 s, the first less
+        # energy.
         pytest.param(
             {"matrix_fraction": 2.0},
             [{"product_energy_j": 9.0, "matrix_naive_s": 3.0}, {"matrix_ideal_s": 3.0, "matrix_naive_s": 3.0}],
             0,
             id="never above the peak",
         ),
-        # Without coefficients there is no energy to compare.
+        # Without coefficients no energy is compared.
         pytest.param({}, [{"product_energy_j": None}, {"product_energy_j": None}], 0, id="unknown energy"),
     ],
 )  # fmt: skip
 def test_winner(
     evaluate: Callable[..., list[dict[str, Any]]], shape: dict[str, Any], tiles: list[dict[str, Any]], winner: int
 ) -> None:
-    """One rule a case."""
+    """Each case tests one rule."""
     row = choice(evaluate, shape, *tiles)
     expected = TILE | tiles[winner] | {"candidate": winner}
-    # What passes the same levels besides it.
+    # Further bytes on the same levels.
     expected["reload_byte"] = max(expected["reload_byte"], shape.get("staged_byte", 0.0))
     expected["stream_s"] += shape.get("vector_stream_s", 0.0)
     assert {name: row[name] for name in expected} == expected

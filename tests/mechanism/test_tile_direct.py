@@ -38,7 +38,7 @@ def test_blocks_of_threads(check: Callable[..., None]) -> None:
         pytest.param(
             {"threads": 100.0}, {}, {"tile_count": 1.0, "units_allocated": 1.0, "ideal_s": 20.0}, id="one block"
         ),
-        # 513 threads are three blocks, of which a whole one is 256 / 513 of the work: a partly filled block costs as much.
+        # 513 threads are three blocks; a whole one is 256 / 513 of the work, and a partly filled block costs as much.
         pytest.param({"threads": 513.0}, {}, {"waves": 1.0, "ideal_s": 1000 * 256 / 513 / 50}, id="last block"),
         # Waves that need not be whole: 4 / 3.
         pytest.param({}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 250 / 50 * 4 / 3}, id="no whole waves"),
@@ -49,7 +49,7 @@ def test_blocks_of_threads(check: Callable[..., None]) -> None:
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
@@ -57,6 +57,6 @@ def test_each_term(
 def test_only_narrow_products(
     evaluate: Callable[..., list[object]], columns: float, widest: float | None, count: int
 ) -> None:
-    """Up to the widest listed; where no array knows the element type, all."""
+    """Products up to the widest listed; all products if no array computes in the element type."""
     rows = evaluate("tile_direct", shape_step=[STEP | {"n": columns}], arithmetic_tile=[TILE | {"listed_n": widest}])
     assert len(rows) == count

@@ -43,17 +43,17 @@ def test_two_waves(check: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("step", "tile", "expected"),
     [
-        # Of waves that are not whole a quarter waits for the end: 0.25 x 2 + 0.75 x 1.2 = 1.4 waves of 24 s, filling
-        # 6 + 0.4 x 6.
+        # Waves need not be whole; a quarter waits for the end: 0.25 x 2 + 0.75 x 1.2 = 1.4 waves of 24 s, filling 6 +
+        # 0.4 x 6.
         pytest.param(
             {}, {"wave_quantization_fraction": 0.25}, {"ideal_s": 33.6 + 8.4 + 0.5, "waves": 2.0}, id="part of a wave"
         ),
         # Continued tiles are filled already, and the kernel has begun: 2 x 24.
         pytest.param({"is_continued": True}, {}, {"ideal_s": 48.0, "pipelining_fraction": 1.0}, id="continued"),
-        # Filling takes no longer than the memory's latency: 1 + 1.
+        # Filling takes at most the memory's latency: 1 + 1.
         pytest.param({}, {"longest_fill_s": 1.0}, {"ideal_s": 48 + 2 + 0.5}, id="longest fill"),
         pytest.param({}, {"longest_fill_s": None}, {"ideal_s": 60.5}, id="no longest fill"),
-        # From the second wave on an eighth of the tile's time at most is not hidden: 6 + 24 / 8.
+        # From the second wave on at most an eighth of the tile's time is not hidden: 6 + 24 / 8.
         pytest.param({}, {"exposed_fill": 0.125}, {"ideal_s": 48 + 9 + 0.5}, id="hidden fill"),
         # Two slices of the reduction: 24 tiles in 3 waves, each of ceil(10 / 8) x 4 = 8 steps, 16 s; 6 + 2 x 6 of filling.
         pytest.param(
@@ -66,7 +66,7 @@ def test_two_waves(check: Callable[..., None]) -> None:
             {"tile_count": 1.0, "units_allocated": 1.0, "waves": 1.0, "ideal_s": 30.5},
             id="one tile",
         ),
-        # Six rounds of two tiles each, whose weights of 16 x 10 x 2 bytes no unit holds: 24 + 6 + 0.5, six times.
+        # Six rounds of two tiles each, whose weights of 16 x 10 x 2 bytes exceed a unit: 24 + 6 + 0.5, six times.
         pytest.param({"rounds": 6.0}, {"tile_memory_byte": 319.0}, {"waves": 6.0, "ideal_s": 6 * 30.5}, id="rounds"),
         pytest.param({"rounds": 6.0}, {"tile_memory_byte": 320.0}, {"waves": 2.0, "ideal_s": 60.5}, id="rounds on a unit"),
         # Never below the peak: 256,000 / 2,560.
@@ -76,7 +76,7 @@ def test_two_waves(check: Callable[..., None]) -> None:
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 

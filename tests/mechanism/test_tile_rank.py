@@ -1,4 +1,4 @@
-"""What a shape takes with each candidate tile."""
+"""The time and energy of a shape with each candidate tile."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TILE = {
 @pytest.mark.parametrize(
     ("shape", "tile", "expected"),
     [
-        # (3 + 10 x 0.1) / 0.5 s of arithmetic, a quarter of 4 s of memory, 1 s besides; 10 + 20 x 0.25 + 2 + 3 J.
+        # (3 + 10 x 0.1) / 0.5 s of arithmetic, a quarter of 4 s of memory, 1 s more; 10 + 20 x 0.25 + 2 + 3 J.
         pytest.param(
             {}, {},
             {"compute_s": 8.0, "slowest_memory_s": 4.0, "dynamic_energy_j": 20.0, "first_level_s": 2.0, "unlimited_s": 10.0},
             id="all",
         ),
-        # From the cache, without a memory beside the units: 10 + (20 - 8) x 0.5 + 2 + 3 J.
+        # From the cache, without a memory next to the units: 10 + (20 - 8) x 0.5 + 2 + 3 J.
         pytest.param(
             {"tile_memory_level": None, "cache_level": "l2", "cache_j_per_byte": 0.5, "moved_byte": 8.0}, {}, {"dynamic_energy_j": 21.0},
             id="from the cache",
@@ -37,7 +37,7 @@ TILE = {
         pytest.param({}, {"reload_s": 6.0}, {"slowest_memory_s": 6.0, "unlimited_s": 10.5}, id="loads"),
         # The power limit acts on the run, not on a tile.
         pytest.param({}, {"product_energy_j": 110.0}, {"dynamic_energy_j": 120.0, "unlimited_s": 10.0}, id="no limit"),
-        # A first level that instructions wait for bounds them; one that software fills is a memory.
+        # A first level that instructions wait for bounds them; one that software manages is a memory.
         pytest.param({}, {"stream_s": 12.0}, {"slowest_memory_s": 4.0, "unlimited_s": 13.0}, id="bound"),
         pytest.param({"is_staged": True}, {"stream_s": 12.0}, {"slowest_memory_s": 12.0, "unlimited_s": 15.0}, id="memory"),
     ],
@@ -45,5 +45,5 @@ TILE = {
 def test_each_term(
     check: Callable[..., None], shape: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_rank", expected, cost_border=SHAPE | shape, tile_time=TILE | tile)

@@ -74,7 +74,7 @@ def test_blocks_in_whole_waves(check: Callable[..., None]) -> None:
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
@@ -82,7 +82,7 @@ def test_each_term(
 def test_attention_goes_by_queries_where_these_are_cut(
     evaluate: Callable[..., list[object]], cuts_queries: bool, count: int
 ) -> None:
-    """`tile_query_block` has them."""
+    """`tile_query_block` places it."""
     rows = evaluate(
         "tile_square", shape_step=[STEP | {"query_count": 40.0}], arithmetic_tile=[TILE | {"cuts_queries": cuts_queries}]
     )
@@ -90,14 +90,14 @@ def test_attention_goes_by_queries_where_these_are_cut(
 
 
 def test_rounds_that_follow_one_upon_another_share_no_wave(check: Callable[..., None]) -> None:
-    """The same two products, the second of which waits for the first: each takes its 2 blocks in a wave of its own."""
+    """The same two products, the second of which waits for the first: each takes its 2 blocks in a separate wave."""
     check(
         "tile_step",
         {"waves": 2.0, "tile_count": 4.0, "ideal_s": 4096.0},
         shape_step=STEP | {"rounds": 2.0},
         arithmetic_tile=TILE,
     )
-    # On four cores all blocks of both would fit into one wave, were they independent.
+    # On four cores all blocks of both would fit into one wave if they were independent.
     wide = TILE | {"tile_unit_count": 4.0, "peak_ops_per_s": 256.0}
     check("tile_step", {"waves": 1.0, "ideal_s": 2048.0}, shape_step=STEP, arithmetic_tile=wide)
     check("tile_step", {"waves": 2.0, "ideal_s": 4096.0}, shape_step=STEP | {"rounds": 2.0}, arithmetic_tile=wide)

@@ -1,4 +1,4 @@
-"""An array that holds weights of its own size while rows stream through, or inputs while columns do."""
+"""An array that keeps weights of the array's size while rows stream through, or inputs while columns do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TILE = {
     "tile_unit_count": 4.0, "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0,
     "peak_ops_per_s": 25_600.0, "unit_ops_per_s": 6400.0, "wave_quantization_fraction": 1.0,
 }  # fmt: skip
-"""Four arrays of 4 x 8, 50 cycles a second: peak 2 x 4 x 8 x 4 x 100."""
+"""Four arrays of 4 x 8, 50 cycles per second: peak 2 x 4 x 8 x 4 x 100."""
 
 
 def test_passes_over_the_array(check: Callable[..., None]) -> None:
@@ -49,9 +49,9 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
             {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
             id="parts of the rows",
         ),
-        # Four rows stay with their weights, so that a pass has four: eighteen tiles in five waves of four. Weights are read for each of
-        # three parts. Four units take two of nine columns of folds each and share the two folds of the ninth: its part of 200
-        # results crosses once, 4 bytes out and in.
+        # Four rows stay with their weights, so that a pass has four: eighteen tiles in five waves of four. Weights are
+        # read for each of three parts. Four units take two of nine columns of folds each and share the two folds of the
+        # ninth: its part of 200 results crosses once, 4 bytes out and in.
         pytest.param(
             {},
             {"held_rows": 4.0},
@@ -69,7 +69,7 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         ),
         # Eight products: 48 tiles, 12 waves of 10 cycles.
         pytest.param({"gemm_count": 8.0}, {}, {"tile_count": 48.0, "ideal_s": 130 / 50}, id="several products"),
-        # 6 tiles are 1.5 waves where they need not be whole: 15 + 10 cycles.
+        # 6 tiles are 1.5 waves if they need not be whole: 15 + 10 cycles.
         pytest.param({}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 0.5}, id="no whole waves"),
         # One tile on four arrays takes a wave of ten cycles.
         pytest.param(
@@ -89,13 +89,12 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 def test_inputs_stay(check: Callable[..., None]) -> None:
-    """The product turned about: ten rows take two arrays of eight columns, the reduction of 6 two of four rows; all 20 columns
-    stream."""
+    """The product is transposed: ten rows take two arrays of eight columns, the reduction of 6 two of four rows; all 20 columns stream."""
     expected = {
         "tile_m": 8.0,
         "tile_n": 20.0,
@@ -105,8 +104,8 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
         # One wave of max(20, 4) cycles, and 10 to fill: 30 at 50 a second.
         "ideal_s": 0.6,
         "pipelining_fraction": 20 / 30,
-        # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows, and 200 results from one half of the depth to the
-        # other, 4 bytes out and in.
+        # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows, and 200 results from one half of the
+        # depth to the other, 4 bytes out and in.
         "reload_byte": 60.0 + 240.0 + 1600.0,
         # Two stages of 8 x 4 and 4 x 20 elements, and 8 x 20 results of 4 bytes.
         "tile_byte": 2 * 112 + 640.0,
@@ -117,9 +116,9 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("tile", "expected"),
     [
-        # Ten columns a part, twice as many tiles: two waves of ten.
+        # Ten columns per part, twice as many tiles: two waves of ten.
         pytest.param({"divisor": 2.0}, {"tile_n": 10.0, "tile_count": 8.0, "ideal_s": 0.6}, id="parts of the columns"),
-        # Five columns stay beside the inputs: inputs come again for each of four parts.
+        # Five columns stay next to the inputs: inputs are read again for each of four parts.
         pytest.param({"held_rows": 5.0}, {"tile_n": 5.0, "reload_byte": 240.0 + 240.0}, id="columns held"),
         # Tiles of 5 x 10 x 3: two by two by two.
         pytest.param(
@@ -134,24 +133,26 @@ def test_each_term_of_inputs(check: Callable[..., None], tile: dict[str, object]
 
 
 MOVED = TILE | {"is_staged": True, "load_unit_byte_per_s": 10.0, "stream_unit_byte_per_s": 20.0}
-"""Software moves every byte."""
+"""A part on which software moves every byte."""
 
 
 def test_where_software_moves_every_byte(check: Callable[..., None]) -> None:
-    """Six tiles on four units, two turns: one unit takes both folds of the depth, so that partial results meet there."""
+    """Six tiles on four units, two turns: one unit takes both folds of the depth, so partial results meet there."""
     expected = {
-        # As before, and 10 x 20 results.
+        # Six tiles as above, and 10 x 20 results.
         "reload_byte": 300.0 + 200.0,
-        # Three of four units are busy on average: 6 tiles in 2 turns of 10 bytes a second each.
+        # Three of four units are busy on average: 6 tiles in 2 turns of 10 bytes per second each.
         "reload_s": 500 / 30,
         # 10 x 6 for each of three column tiles, 6 x 20 once, 200 results, and as many out and in again, 4 bytes each.
         "stream_byte": 180.0 + 120.0 + 200.0 + 1600.0,
         "stream_s": 2100 / 60,
     }
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=MOVED)
-    # On six units each tile has its own: partial results cross from one to another, whoever moves the other bytes.
+    # On six units each tile has its own: partial results cross from one to another, whether or not software moves the
+    # other bytes.
     check("tile_step", {"reload_byte": 300.0 + 1600.0}, shape_step=STEP, arithmetic_tile=TILE | {"tile_unit_count": 6.0})
     check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, arithmetic_tile=MOVED | {"tile_unit_count": 6.0})
-    # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the depth cross.
+    # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the
+    # depth cross.
     expected = {"reload_byte": 300.0 + 200.0 + 1600.0, "stream_byte": 240.0 + 60.0 + 200.0 + 1600.0}
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=MOVED | {"dataflow": "input_stationary"})

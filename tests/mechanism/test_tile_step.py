@@ -1,4 +1,4 @@
-"""What all dataflows reckon alike."""
+"""The costs that all dataflows compute alike."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def test_every_dataflow(check: Callable[..., None], dataflow: str) -> None:
         pytest.param({"unit_tile_count": 2.0}, {"units_allocated": 2.0}, id="fewer blocks than units"),
         # 2 x 4 x (32 x 16 + 16 x 24) + 3,072.
         pytest.param({"k": 16.0}, {"tile_byte": 7168.0 + 3072.0}, id="a product less deep than the tile"),
-        # What else crosses the border of the tile memory comes on top: 1,024 bytes, a second.
+        # Further bytes across the border of the tile memory are added: 1,024 bytes, a second.
         pytest.param({"carried_byte": 1024.0}, {"reload_byte": 41_984.0, "reload_s": 41.0}, id="more than operands"),
         pytest.param(
             {"load_byte_per_s": None, "stream_byte_per_s": None}, {"reload_s": 0.0, "stream_s": 0.0}, id="unknown bandwidth"
         ),
-        # Results that stay in the array take none of it.
+        # Results that stay in the array take none of the tile memory.
         pytest.param({"kept_result_byte": 0.0}, {"tile_byte": 14_336.0}, id="results elsewhere"),
-        # Without a tile nothing is kept, and nothing loaded again.
+        # Without a tile nothing is kept or loaded again.
         pytest.param({"tile_m": None, "tile_n": None, "tile_k": None}, {"reload_byte": 0.0, "tile_byte": 0.0}, id="no tile"),
     ],
 )  # fmt: skip
 def test_each_term(check: Callable[..., None], tile: dict[str, object], expected: dict[str, object]) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, tile_listed=TILE | tile)
 
 

@@ -13,7 +13,7 @@ VECTOR = MATRIX | {"is_matrix": False, "ideal_s": 5.0, "unit_ops_per_s": 2.0, "o
 
 
 def steps(*records: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The records as steps of one shape, under the relation that holds those of listed tiles."""
+    """Return the records as steps of one shape, under the relation of listed tiles."""
     return {"tile_step": [{"step_id": i, **record} for i, record in enumerate(records)]}
 
 
@@ -37,7 +37,7 @@ def test_one_product(check: Callable[..., None]) -> None:
 
 
 def test_products_add_up(check: Callable[..., None]) -> None:
-    """Two on the matrix units, which half_work holds for each; two on the vector units, whose slowest step counts."""
+    """Two on the matrix units, each with its half_work; two on the vector units, whose slowest step counts."""
     slow = VECTOR | {"unit_ops_per_s": 1.0}
     expected = {
         "matrix_ideal_s": 6.0,
@@ -55,27 +55,27 @@ def test_products_add_up(check: Callable[..., None]) -> None:
 
 
 def test_softmax_between_two_products_counts(check: Callable[..., None]) -> None:
-    """A step that is no product runs in the same blocks of queries (`tile_query_block`)."""
+    """A step other than a product runs in the same blocks of queries (`tile_query_block`)."""
     softmax = VECTOR | {"is_product": False, "product_count": 2}
     product = MATRIX | {"product_count": 2}
     check("tile_time", {"matrix_ideal_s": 6.0, "direct_ideal_s": 5.0}, **steps(product, softmax, product))
 
 
 def test_a_tile_must_suit_every_product(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Candidate 1 suits one of two products: it is out."""
+    """Candidate 1 suits one of two products: it is excluded."""
     product = MATRIX | {"product_count": 2}
     rows = evaluate("tile_time", **steps(product, product, product | {"candidate": 1}))
     assert [row["candidate"] for row in rows] == [0]
 
 
 def test_unknown_energy_stays_unknown(check: Callable[..., None]) -> None:
-    """One coefficient is missing: no sum of the others."""
+    """One coefficient is missing: the others are not summed."""
     product = MATRIX | {"product_count": 2}
     check("tile_time", {"product_energy_j": None, "matrix_ideal_s": 6.0}, **steps(product, product | {"op_j": None}))
 
 
 def test_nothing_to_compute_costs_no_half_work(check: Callable[..., None]) -> None:
-    """A product without operations."""
+    """The product has no operations."""
     check(
         "tile_time", {"matrix_op_s": 0.0, "product_energy_j": 0.0}, **steps(MATRIX | {"product_count": 1, "flops": 0.0})
     )

@@ -1,4 +1,4 @@
-"""Output-stationary wavefronts: K + R + C - 2 cycles for one tile, max(K, R) more for each that follows."""
+"""Output-stationary wavefronts: K + R + C - 2 cycles for one tile, max(K, R) more for each further one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TILE = {
     "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0, "split_k": 1.0, "load_unit_byte_per_s": 8.0,
     "stream_unit_byte_per_s": 16.0, "stream_memory_byte": 32.0, "tile_memory_byte": 1000.0,
 }  # fmt: skip
-"""Two arrays of 4 x 4, 13 cycles a second: peak 2 x 4 x 4 x 2 x 26."""
+"""Two arrays of 4 x 4, 13 cycles per second: peak 2 x 4 x 4 x 2 x 26."""
 
 
 def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
@@ -31,7 +31,7 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         "tile_count": 4.0,
         "units_allocated": 2.0,
         "waves": 2.0,
-        # 10 + 4 + 4 - 2 = 16 cycles for the first, 10 more for the second: 26 at 13 a second.
+        # 10 + 4 + 4 - 2 = 16 cycles for the first, 10 more for the second: 26 at 13 per second.
         "ideal_s": 2.0,
         "pipelining_fraction": 20 / 26,
         # 8 x 10 for each of two columns of tiles, and 10 x 8 for each of two rows, and 8 x 8 results.
@@ -60,24 +60,26 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         pytest.param(
             {"m": 12.0, "n": 4.0}, {"wave_quantization_fraction": 0.5}, {"tile_count": 3.0, "ideal_s": 23.5 / 13}, id="half of whole waves"
         ),
-        # One tile is a round of its own, however many arrays there are.
+        # One tile is a whole round, however many arrays there are.
         pytest.param({"m": 1.0, "n": 1.0}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 16 / 13}, id="less than a wave"),
         # Never below the peak.
         pytest.param({"flops": 16_640.0}, {}, {"ideal_s": 10.0}, id="peak"),
-        # Results that no software moves pass the tile memory by.
+        # Results that software does not move bypass the tile memory.
         pytest.param({}, {"is_staged": False}, {"reload_byte": 320.0}, id="results not moved"),
-        # Streams that bring 6.5 steps a second.
+        # Streams with 6.5 steps per second.
         pytest.param({}, {"fed_array_hz": 6.5}, {"ideal_s": 4.0}, id="fed slowly"),
-        # Three tiles: one unit has two, and what each loads is two thirds of all: 120 + 160 + 48 at 12 bytes a second.
+        # Three tiles: one unit has two, and each loads two thirds of all: 120 + 160 + 48 at 12 bytes per second.
         pytest.param({"m": 12.0, "n": 4.0}, {}, {"tile_count": 3.0, "waves": 2.0, "reload_byte": 288.0, "reload_s": 24.0}, id="uneven"),
-        # Halves of the reduction, eight tiles: 5 + 6 + 3 x 5 = 26 cycles; four rounds of two in which 64 bytes meet at 8 a second.
+        # Halves of the reduction, eight tiles: 5 + 6 + 3 x 5 = 26 cycles; four rounds of two in which 64 bytes meet at
+        # 8 per second.
         pytest.param(
             {}, {"split_k": 2.0},
             {"tile_count": 8.0, "waves": 4.0, "ideal_s": 2.0 + 2 * 8.0, "reload_byte": 384.0 + 256.0}, id="split reduction",
         ),
         # Thirds of it, 4 deep, twelve tiles in six rounds: 4 + 6 + 5 x 4 cycles; 6 x 2 / 3 rounds of adding.
         pytest.param({}, {"split_k": 3.0}, {"waves": 6.0, "ideal_s": 30 / 13 + 4 * 8.0}, id="thirds"),
-        # Blocks of four tiles, all of the product: one unit has them. Operands cross once; rows do not stay in 32 bytes.
+        # Blocks of four tiles, all of the product: one unit has them. Operands cross once; rows do not stay in 32
+        # bytes.
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0},
             {"waves": 4.0, "units_allocated": 1.0, "ideal_s": (16 + 30) / 13, "reload_byte": 80.0 + 80.0 + 64.0,
@@ -91,8 +93,8 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0, "stream_memory_byte": 48.0}, {"stream_byte": 80.0 + 160.0 + 64.0}, id="rows stay"
         ),
-        # Two slabs of five, eight of them one after another: 5 + 6 + 7 x 5 cycles; rows of five stay; 64 results
-        # out and in again, 4 bytes each.
+        # Two slabs of five, eight of them in sequence: 5 + 6 + 7 x 5 cycles; rows of five stay; 64 results out and in
+        # again, 4 bytes each.
         pytest.param(
             {}, {"listed_m": 8.0, "listed_n": 8.0, "listed_k": 5.0},
             {"ideal_s": 46 / 13, "stream_byte": 304.0 + 512.0, "tile_byte": 160.0 + 256.0}, id="slabs",
@@ -102,17 +104,17 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
 def test_each_term(
     check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: dict[str, object]
 ) -> None:
-    """What one number changes."""
+    """Each case changes one number."""
     check("tile_step", expected, shape_step=STEP | step, arithmetic_tile=TILE | tile)
 
 
 def test_what_no_level_holds_is_no_candidate(evaluate: Callable[..., list[object]]) -> None:
-    """Not one step of 2 x (4 + 4) bytes."""
+    """One step of 2 x (4 + 4) bytes is too large."""
     assert not evaluate("tile_wavefront", shape_step=[STEP], arithmetic_tile=[TILE | {"tile_memory_byte": 15.0}])
 
 
 def test_the_example_of_the_page(evaluate: Callable[..., list[dict[str, float]]]) -> None:
-    """A convolution of ResNet-18 on KPU-T256, each number as docs/cost-model/kpu.md works it out."""
+    """A convolution of ResNet-18 on KPU-T256, with the numbers of docs/cost-model/kpu.md."""
     step = {"m": 784.0, "n": 128.0, "k": 576.0, "flops": 2.0 * 784 * 128 * 576, "taps": 9.0, "image": 200_704.0}
     part = {
         "matrix_array_rows": 32.0, "matrix_array_columns": 32.0, "array_clock_hz": 600e6, "fed_array_hz": 1200e6,

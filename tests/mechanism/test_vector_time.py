@@ -1,4 +1,4 @@
-"""Time of all steps of a shape that are no products."""
+"""Time of all steps of a shape other than products."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOW = {
 
 
 def test_steps_add_up(check: Callable[..., None]) -> None:
-    """The widest allocates, the slowest decides what an operation takes."""
+    """The widest step allocates units, the slowest decides the time of an operation."""
     expected = {
         "vector_ideal_s": 28.0,
         "vector_op_s": 0.2,  # the larger of 1 / 50 and 1 / 5
@@ -41,7 +41,7 @@ def test_steps_add_up(check: Callable[..., None]) -> None:
 
 
 def test_without_arithmetic_an_operation_takes_no_time(check: Callable[..., None]) -> None:
-    """A step that only moves."""
+    """The step only moves data."""
     check("vector_time", {"vector_op_s": 0.02, "vector_naive_s": 8.0}, vector_step=[STEP, SLOW | {"flops": 0.0}])
 
 

@@ -1,8 +1,8 @@
-"""Cycles of the domain-flow array, counted by moving every operand and result, against the closed form of the view.
+"""Cycles of the domain-flow array, counted by moving every operand and result, compared with the view's closed form.
 
-The simulation knows no formula: a processing element starts a tile when the wavefront of operands reaches it and the tile
-before has left it, and puts its result into a latch, from which it goes down the column, an element a cycle, where those
-from above leave it room.
+The simulation uses no formula: a processing element starts a tile when the wavefront of operands reaches it and the previous tile has
+left it, and writes its result to a latch. From there the result moves down the column, one element per cycle, where results from above
+leave room.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROWS = COLUMNS = 16
 UNITS = 24
 L1, L2 = 2048.0, 16384.0
 LOAD, STREAM = 32.0, 64.0
-"""Bytes a cycle that a unit loads into its second level, and draws from there."""
+"""Bytes per cycle that a unit loads into its second level, and draws from there."""
 PART: Record = {
     "dataflow": "wavefront", "is_matrix": True, "matrix_array_rows": float(ROWS), "matrix_array_columns": float(COLUMNS),
     "array_clock_hz": 1.0, "fed_array_hz": 2.0, "filled_fraction": 1.0, "stages": 2.0, "element_byte": 1.0,
@@ -29,7 +29,7 @@ PART: Record = {
     "wave_quantization_fraction": 1.0, "tile_memory_byte": L2, "stream_memory_byte": L1, "load_unit_byte_per_s": LOAD,
     "stream_unit_byte_per_s": STREAM, "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0, "split_k": 1.0,
 }  # fmt: skip
-"""A cycle a second, so that seconds are cycles."""
+"""A part with one cycle per second, so that seconds are cycles."""
 CANDIDATES: list[Record] = [
     {},
     {"split_k": 2.0},
@@ -41,7 +41,7 @@ CANDIDATES: list[Record] = [
 
 
 def wavefront(depths: list[int]) -> int:
-    """Cycle in which the last element of an array finishes the last of several tiles, one after another."""
+    """Return the cycle in which the last element of an array finishes the last of several tiles in sequence."""
     free = np.zeros((ROWS, COLUMNS), dtype=int)
     emptied = np.zeros((ROWS, COLUMNS), dtype=int)
     taken: list[set[int]] = [set() for _ in range(COLUMNS)]
@@ -51,7 +51,7 @@ def wavefront(depths: list[int]) -> int:
             above = start[i - 1, j] + 1 if i else 0
             beside = start[i, j - 1] + 1 if j else 0
             start[i, j] = max(above, beside, free[i, j])
-        # A result waits for the latch of its element to be empty, and the element with it.
+        # A result waits until the latch of its element is empty, and the element waits with it.
         free = np.maximum(start + depth, emptied)
         for i, j in itertools.product(range(ROWS), range(COLUMNS)):
             hops = ROWS - 1 - i
@@ -62,12 +62,12 @@ def wavefront(depths: list[int]) -> int:
 
 
 def slabs(depth: int, count: int) -> list[int]:
-    """A reduction in slabs as equal as whole steps are."""
+    """Split a reduction into slabs as equal as whole steps allow."""
     return [depth // count + (i < depth % count) for i in range(count)]
 
 
 def meeting_rounds(outputs: int, parts: int, units: int) -> int:
-    """Rounds until every output has one partial result: in a round an output joins pairs, a unit takes one pair."""
+    """Return the rounds until every output has one partial result: per round an output joins pairs, and a unit takes one pair."""
     held, rounds = [parts] * outputs, 0
     while max(held) > 1:
         rounds, idle = rounds + 1, units
@@ -79,12 +79,13 @@ def meeting_rounds(outputs: int, parts: int, units: int) -> int:
 
 
 def tiles_of(size: int, block: int, side: int) -> int:
-    """Array tiles along one side of a product that is cut into blocks."""
+    """Return the array tiles along one side of a product that is divided into blocks."""
     return sum(-(-min(block, size - start) // side) for start in range(0, size, block))
 
 
 def simulated_cycles(product: Record, candidate: Record) -> float:
-    """Cycles of one product with one candidate: runs of neighbouring tiles dealt to the units, the longest simulated."""
+    """Simulate one product with one candidate and return the cycles: runs of adjacent tiles are distributed over the units, and the
+    longest is simulated."""
     m, n, k, count = (int(product[name]) for name in ("m", "n", "k", "gemm_count"))
     rows, columns = int(candidate.get("listed_m", ROWS)), int(candidate.get("listed_n", COLUMNS))
     parts = int(candidate.get("split_k", 1))
@@ -102,13 +103,14 @@ def simulated_cycles(product: Record, candidate: Record) -> float:
 
 
 def products() -> list[Record]:
-    """Fifty random products and ten convolutions as products."""
+    """Return fifty random products and ten convolutions as products."""
     draw = random.Random(23)
     made = [
         {"m": draw.randint(1, 400), "n": draw.randint(1, 400), "k": draw.randint(1, 600), "gemm_count": draw.choice([1, 1, 1, 6])}
         for _ in range(50)
     ]  # fmt: skip
-    # Side of the image, channels in and out, kernel, as in ResNet-18, a grouped one and the stem of a vision transformer.
+    # Side of the image, channels in and out, kernel, as in ResNet-18, a grouped one and the stem of a vision
+    # transformer.
     convolutions = [
         (28, 3, 64, 7, 1), (14, 64, 64, 3, 1), (14, 64, 128, 3, 1), (14, 64, 128, 1, 1), (7, 128, 256, 3, 1),
         (7, 256, 256, 3, 1), (7, 256, 512, 1, 1), (4, 512, 512, 3, 1), (14, 128, 128, 3, 8), (14, 3, 96, 16, 1),
@@ -120,7 +122,7 @@ def products() -> list[Record]:
 
 
 def test_the_view_counts_what_the_simulation_does(evaluate: Callable[..., list[Record]]) -> None:
-    """The fastest candidate of each product, within 2 %."""
+    """The fastest candidate of each product agrees within 2 %."""
     sizes = products()
     steps = [
         {"is_product": True, "product_count": 1, "shape_id": i, "flops": 2.0, **size} for i, size in enumerate(sizes)
@@ -143,12 +145,13 @@ def test_the_view_counts_what_the_simulation_does(evaluate: Callable[..., list[R
     [
         # One tile: K + R + C - 2.
         ([40], 40 + 30),
-        # Three of them: 40 more for each that follows.
+        # Three tiles: 40 more for each further one.
         ([40, 40, 40], 40 + 30 + 80),
-        # Results leave a column one a cycle: a reduction shorter than the array waits for 16 of the tile before.
+        # Results leave a column one per cycle: a reduction shorter than the array waits for 16 results of the previous
+        # tile.
         ([4, 4, 4], 4 + 30 + 32),
     ],
 )
 def test_the_simulation_itself(depths: list[int], cycles: int) -> None:
-    """What the source states of one tile and of several."""
+    """The source's statement on one tile and on several."""
     assert wavefront(depths) == cycles

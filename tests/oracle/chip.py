@@ -1,4 +1,4 @@
-"""What a part offers to a backend: units, peaks, memory levels, energies, tiles and what its software reaches of them."""
+"""A part as a backend uses it: units, peaks, memory levels, energies, tiles and efficiencies."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "p
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A kind of unit at work on an element type."""
+    """A kind of unit computing in an element type."""
 
     unit: str
     precision: str
-    """Element type it computes in."""
+    """Element type of the computation."""
     peak: float
     units: float
     rows: float
     columns: float
     joule: float | None
-    """Energy of an operation."""
+    """Energy of an operation. [J]"""
 
 
 class Chip:
@@ -38,7 +38,7 @@ class Chip:
         self.clusters = facts.where("hardware_cluster", hardware=hardware)
         self.units = float(sum(c["unit_count"] for c in self.clusters))
         self.lanes = max(c["lanes"] or 0.0 for c in self.clusters)
-        # What was fitted by the unit, and libraries, go by the part as its file states it.
+        # Fitted per-unit numbers and libraries' rules use the part as its file states it.
         stated = next(iter(facts.where("shipped_part", hardware=hardware)), {})
         self.stated_units = stated.get("unit_count") or self.units
         modes = [m for m in facts.where("hardware_power", hardware=hardware) if m["is_default"]]
@@ -57,8 +57,8 @@ class Chip:
             blocks = self.units * (limits[0]["threads_per_sm"] // facts.constant("norm_block_threads"))
             self.norm_row_s = self.norm_block_s / blocks
         self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
-        # Processors and domain-flow parts tile for a unit's own second level, behind a first that operands stream through;
-        # the others for the memory beside their units.
+        # Processors and domain-flow parts tile for a unit's own second level, fed from there through the first; others
+        # for the memory next to their units.
         kind = facts.one("hardware_family", family=self.family)
         self.is_staged = bool(kind["is_staged"])
         nearest = (("l2", "unit") if kind["tiles_second_level"] else ("scratchpad", None), ("l1", None))
@@ -74,7 +74,8 @@ class Chip:
         rates = [self.whole(name, "bandwidth_byte_per_s") for name in (last, "dram") if name]
         is_fast = None in rates or rates[0] >= rates[-1]
         self.takes_groups = placed and is_fast
-        # What lies in the last level itself is software's to say: what fits stays, a model's weights too where programs keep them.
+        # Software places data in this last level: data that fit stay, and the model's weights too if programs keep
+        # them.
         self.is_placed = last is not None and self.levels[last]["management"] == "software" and is_fast
         said = self.levels[last]["keeps_weights"] if last else None
         of_host = self.levels["dram"]["technology"] == "host"
@@ -100,7 +101,7 @@ class Chip:
 
     @functools.cache  # noqa: B019
     def rule(self, quantity: str, key: str = "*") -> float | None:
-        """The rule that holds here: for the longest architecture, then for the family."""
+        """Find the rule that applies: for the longest architecture, then for the family."""
         fitting = [
             r for r in self.facts.where("silicon_rule", quantity=quantity, row_key=key)
             if r["family"] in ("*", self.family) and self.row["architecture"].startswith(r["architecture"].replace("*", ""))
@@ -109,26 +110,26 @@ class Chip:
         return None if best is None else best["value"]
 
     def needed(self, quantity: str, key: str = "*") -> float:
-        """A rule that all parts have."""
+        """Return a rule that every part has."""
         value = self.rule(quantity, key)
         assert value is not None, quantity
         return value
 
     @functools.cache  # noqa: B019
     def by_process(self, quantity: str) -> float:
-        """The rule of the nearest process, of two the finer."""
+        """Return the rule of the nearest process; of two equally near ones the finer."""
         process = self.row["process_nm"] or self.needed("usual_process_nm")
         keys = {r["row_key"] for r in self.facts.where("silicon_rule", quantity=quantity)}
         fitting = [key for key in keys if self.rule(quantity, key) is not None]
         return self.needed(quantity, min(fitting, key=lambda key: (abs(float(key) - process), float(key))))
 
     def either(self, quantity: str, key: str) -> float:
-        """The rule for the key, else that for all."""
+        """Return the rule for the key, else the one for all keys."""
         found = self.rule(quantity, key)
         return self.needed(quantity) if found is None else found
 
     def banks(self, level: str) -> tuple[float, float, float]:
-        """Banks of a memory, the size of one and its area. [count, byte, mm2]"""
+        """Compute the number of banks of a memory, the size of one and its area. [count, byte, mm2]"""
         row = self.levels[level]
         size = row["capacity_byte"] / (1.0 if row["scope"] == "unit" else self.units)
         doublings = math.log2(size / 2048)
@@ -139,7 +140,7 @@ class Chip:
         return self.units, size, cells * tags * self.either("port_factor", level) / fill
 
     def pieces(self) -> list[tuple[str, float]]:
-        """Every piece of the silicon: its kind and its area without channels. [mm2]"""
+        """List the pieces of the silicon: kind, and area without channels. [mm2]"""
         shrink = self.needed("logic_mtr_per_mm2", "45") / self.by_process("logic_mtr_per_mm2") / 1e6
         boosts = [c["clock_boost_hz"] for c in self.clusters if c["clock_boost_hz"]]
         matrix = [c["clock_matrix_hz"] for c in self.clusters if c["clock_matrix_hz"]]
@@ -170,7 +171,7 @@ class Chip:
         return [*found, ("uncore", self.needed("uncore_mm2"))]
 
     def energies(self) -> dict[tuple[str, str], float]:
-        """Joules an operation and a byte, and static watts: stated at the board, else by the silicon."""
+        """Compute joules per operation and per byte, and static watts: stated ones at board scope, else from the silicon."""
         stated = [e for e in self.facts.where("energy_profile", hardware=self.name) if e["scope"] == "board"]
         known = {(e["what"], e["key"]): e["value"] for e in stated}
         circuit_j = self.by_process("process_pj") * 1e-12
@@ -212,12 +213,12 @@ class Chip:
         return found | {("static", "chip"): static_w} | known
 
     def voltage_square(self, clock: float) -> float:
-        """Square of the voltage at a clock, a share of the full one, against the reference voltage."""
+        """Compute the squared voltage relative to the reference voltage, at a clock given as a share of the full one."""
         falling = 1 - self.needed("voltage_slope") * (1 - self.reference * clock)
         return min(self.needed("voltage_ceiling"), max(self.needed("voltage_floor"), falling)) ** 2
 
     def static_w(self, clock: float) -> float | None:
-        """Watts that flow whenever clocks run, at a clock: leakage by the voltage, trees by the clock too, memory by neither."""
+        """Compute static power at a clock: leakage follows the voltage, clock trees also the clock, memory neither. [W]"""
         full_w = self.energy.get(("static", "chip"))
         if full_w is None:
             return None
@@ -225,12 +226,12 @@ class Chip:
         return followed_w * self.voltage_square(clock) + self.standby_w
 
     def has(self, level: str, scope: str | None) -> bool:
-        """Whether the part has the level, in a known size, of that scope."""
+        """Return whether the part has the level, with a known size and the scope."""
         row = self.levels.get(level)
         return row is not None and row["capacity_byte"] is not None and scope in (None, row["scope"])
 
     def whole(self, level: str | None, column: str) -> float | None:
-        """A number of a level, of all units together."""
+        """Return a number of a level, summed over all units."""
         row = self.levels.get(level or "")
         if row is None or row[column] is None:
             return None
@@ -238,22 +239,22 @@ class Chip:
 
     @property
     def load_rate(self) -> float | None:
-        """Bytes a second that one unit draws from the last-level cache: as the slower side of the border allows."""
+        """Bandwidth from the last-level cache to one unit: that of the slower side. [byte/s]"""
         return self.slower(self.near_bandwidth, self.last_bandwidth)
 
     @property
     def stream_rate(self) -> float | None:
-        """Bytes a second that one unit's stream buffers draw from its tile memory."""
+        """Bandwidth from a unit's tile memory to its stream buffers. [byte/s]"""
         return self.slower(self.stream_bandwidth, self.near_bandwidth)
 
     def slower(self, *bandwidths: float | None) -> float | None:
-        """One unit's share of the least that is known."""
+        """Return one unit's share of the least known bandwidth."""
         known = [b for b in bandwidths if b is not None]
         return min(known) / self.units if known else None
 
     @cached_property
     def runs_as(self) -> str:
-        """The backend itself, or the one whose unfused counterpart it is."""
+        """Backend whose support rows apply: the backend itself, or the one it is the unfused counterpart of."""
         name = str(self.backend["backend"])
         if self.facts.where("backend_support", backend=name):
             return name
@@ -261,7 +262,7 @@ class Chip:
 
     @cached_property
     def support(self) -> Record | None:
-        """How the backend runs here: a row of the maker's before one for all, at the pace of the part's usual host."""
+        """Row of support: the maker's before the one for all, with the times of the part's usual host."""
         rows = {r["vendor"]: r for r in self.facts.where("backend_support", backend=self.runs_as, family=self.family)}
         row = rows.get(self.vendor, rows.get("*"))
         hosts = self.facts.where("usual_host", hardware=self.name)
@@ -270,7 +271,7 @@ class Chip:
         return row | {c: row[c] * hosts[0]["dispatch_ratio"] for c in ("host_kernel_s", "host_view_s", "run_s")}
 
     def runs(self, policy: str) -> bool:
-        """Whether the backend supports the part and the part itself computes in the policy's matrix type."""
+        """Return whether the backend supports the part and the part computes in the policy's matrix type."""
         rows = self.facts.where("precision_policy", policy=policy)
         types = {r["operator_class"]: r["compute_precision"] for r in rows}
         wanted = types.get("linear") or types.get("*")
@@ -278,13 +279,13 @@ class Chip:
 
     @cached_property
     def peaks(self) -> list[Record]:
-        """Dense peaks; matrix units never sum in half precision."""
+        """Dense peaks; matrix units never accumulate in half precision."""
         rows = self.facts.where("part_peak", hardware=self.name)
         return [p for p in rows if not (p["unit"] == "matrix" and p["accumulator"] == "fp16")]
 
     @functools.cache  # noqa: B019
     def rate(self, unit: str, precision: str) -> Rate | None:
-        """The peak of a kind of unit at an element type, or at the first it falls back to."""
+        """Return the peak of a kind of unit at an element type, or at the first fallback with one."""
         fitting = [p for p in self.peaks if p["unit"] == unit]
         best = self.first(fitting, precision)
         if unit == "vector" and self.support is not None:
@@ -297,7 +298,7 @@ class Chip:
             return None
         pool = [c for c in self.clusters if best["cluster"] in (c["cluster"], "all")]
         units = float(sum(c["unit_count"] for c in pool))
-        # Unlike arrays count as equal ones with as many processing elements.
+        # Different arrays count as equal ones with as many processing elements.
         rows, columns = (
             math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in pool) / units)
             for side in ("array_rows", "array_columns")
@@ -308,8 +309,8 @@ class Chip:
         return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)
 
     def first(self, peaks: list[Record], precision: str) -> Record | None:
-        """The highest peak of an element type, else of that which it falls back to; of equal ones the first accumulator by name, since
-        they may be of other units."""
+        """Find the highest peak of an element type, else of its fallbacks; of equal peaks the first accumulator by name, since their units
+        may differ."""
         name: str | None = precision
         operations = 1.0
         for _ in range(4):
@@ -325,7 +326,7 @@ class Chip:
         return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
 
     def lanes_for(self, precision: str) -> Rate:
-        """Vector units, or the matrix units where a part has no others for the type."""
+        """Return the vector units, or the matrix units if the part has no vector rate for the type."""
         vector, matrix = self.rate("vector", precision), self.rate("matrix", precision)
         if vector is not None:
             return vector
@@ -335,11 +336,11 @@ class Chip:
 
     @property
     def cuts_queries(self) -> bool:
-        """Whether attention goes by blocks of queries: PyTorch on a processor."""
+        """True if attention is split into blocks of queries: PyTorch on a processor."""
         return bool(self.backend["calls_aten"]) and self.family == "cpu"
 
     def tiles(self) -> list[Record]:
-        """Candidate tiles of the family, or of what stays in its arrays."""
+        """Return the candidate tiles of the family, or of the dataflow of the part's arrays."""
         (family,) = self.facts.where("hardware_family", family=self.family)
         flow = self.row["dataflow"] or family["dataflow"]
         own = self.facts.where("tiling_strategy", family=self.family)
@@ -351,8 +352,8 @@ class Chip:
     # --- efficiency ------------------------------------------------------------------------------
 
     def lenders(self) -> dict[str, str]:
-        """Part whose rows of a backend stand in for the part's own: of the same die, units as fast within a quarter, and of
-        these the nearest in bandwidth, all as their files state them."""
+        """Find, by backend, the part that lends its rows: of the same die, with unit rates within a quarter, and of these the nearest in
+        bandwidth, all as their files state them."""
         shipped = {row["hardware"]: row for row in self.facts.rows["shipped_part"]}
         if self.name not in shipped:
             return {}
@@ -378,7 +379,7 @@ class Chip:
 
     @cached_property
     def scopes(self) -> dict[tuple[str, str | None], int]:
-        """Rank of every scope that holds here, with the backend it is lent for."""
+        """Rank every scope that applies, with the backend it is lent for."""
         ranks: dict[tuple[str, str | None], int] = {
             ("*", None): 0, (f"family:{self.family}", None): 1, (f"architecture:{self.row['architecture']}", None): 2,
             (f"hardware:{self.name}", None): 4,
@@ -386,7 +387,7 @@ class Chip:
         return ranks | {(f"hardware:{part}", backend): 3 for backend, part in self.lenders().items()}
 
     def layout(self, kernel: Kernel) -> str:
-        """How the library sees the kernel's tensors."""
+        """Return the kernel's layout as the library sees it."""
         if self.family == "gpu" and kernel.call.converted:
             return "nchw"
         if self.family == "gpu" and kernel.call.algorithm:
@@ -397,7 +398,7 @@ class Chip:
         return "aliased" if is_aliased else kernel.layout
 
     def reaches(self, kernel: Kernel) -> dict[str, tuple[float | None, float | None]]:
-        """Share of the peak and half-work for each resource: of the rows that hold the most specific."""
+        """Return share of the peak and half-work for each resource, from the most specific row that applies."""
         is_native = self.family == "cpu" and kernel.call.is_native
         operator = "aten._slow_conv2d_forward" if is_native else kernel.operator_name
         return self.shares(kernel.kind, operator, kernel.precision, self.layout(kernel))
@@ -406,7 +407,7 @@ class Chip:
     def shares(
         self, kind: str, operator: str, precision: str, layout: str
     ) -> dict[str, tuple[float | None, float | None]]:
-        """Share of the peak and half-work for each resource, by what a kernel is."""
+        """Return share of the peak and half-work for each resource, by the kernel's class, operator, precision and layout."""
         assert self.support is not None
         backends = ["*", self.support["efficiency_backend"], self.runs_as]
         best: dict[str, tuple[tuple[int, ...], Record]] = {}

@@ -1,5 +1,5 @@
-"""Databases for the oracle tests: in memory, with the rule tables of the catalog, the relations under test and whatever
-models and parts a test puts in."""
+"""Databases for the oracle tests, in memory: the catalog's rule tables, the relations under test and the models and parts that a test
+inserts."""
 
 from __future__ import annotations
 
@@ -44,36 +44,36 @@ PART_TABLES = (
     UsualHost,
 )
 EVALUATED = (layers.HARDWARE, layers.WORKLOAD)
-"""Layers whose relations are evaluated once, after the facts were written; the others are views."""
+"""Layers whose relations are evaluated once after the facts are written; the others are views."""
 
 
 @functools.cache
 def catalog() -> loader.Catalog:
-    """The shipped catalog, read once."""
+    """Load the shipped catalog, once."""
     return loader.load()
 
 
 @functools.cache
 def rules() -> Rules:
-    """The compiler's rules from the shipped catalog."""
+    """Read the compiler's rules from the shipped catalog."""
     return from_rows(catalog().rows)
 
 
 @functools.cache
 def relations() -> list[views.View]:
-    """Every file of `sql/`, read once."""
+    """Load every file of `sql/`, once."""
     return views.load()
 
 
 class Bench:
-    """A database under test. Connections are used again: what a test writes is rolled back."""
+    """A database under test. Connections are reused: a test's writes are rolled back."""
 
     free: ClassVar[dict[bool, list[duckdb.DuckDBPyConnection]]] = {False: [], True: []}
-    """Connections that no test holds, without and with the shipped parts."""
+    """Connections not in use, without and with the shipped parts."""
 
     def __init__(self, needed: Iterable[str], with_parts: bool = False) -> None:
-        """Tables, rule rows and the relations named with all they read; no model, no scenario, and the shipped parts only
-        on request."""
+        """Create tables, rule rows and the named relations with all they read; no model, no scenario, and the shipped parts only on
+        request."""
         self.with_parts = with_parts
         self.connection = self.free[with_parts].pop() if self.free[with_parts] else with_rules(with_parts)
         self.relations = with_dependencies(needed)
@@ -82,7 +82,7 @@ class Bench:
         self.is_stale = True
 
     def _make_views(self) -> None:
-        """Relations that the connection does not have yet; those evaluated once as empty tables."""
+        """Create relations that the connection lacks; those of the first layers as empty tables."""
         known = {name for (name,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         known |= {name for (name,) in self.connection.execute("SELECT view_name FROM duckdb_views()").fetchall()}
         for view in self.relations:
@@ -91,7 +91,7 @@ class Bench:
                 self.connection.execute(f"CREATE {kind} {view.name} AS {view.body}")
 
     def evaluate(self) -> None:
-        """What follows from the facts alone, once."""
+        """Evaluate the relations of the first layers, once after each change of facts."""
         if self.is_stale:
             for view in self.relations:
                 if view.layer in EVALUATED:
@@ -99,12 +99,12 @@ class Bench:
         self.is_stale = False
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
-        """Change facts."""
+        """Execute a statement that changes facts."""
         self.connection.execute(statement, values or None)
         self.is_stale = True
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Answers over the facts as they are."""
+        """Run a query over the current facts."""
         self.evaluate()
         return self.connection.execute(query, values or None).fetchall()
 
@@ -120,7 +120,7 @@ class Bench:
         return str(traced.model["model"])
 
     def _write(self, made: Ingested) -> None:
-        """Facts alone: what `charz ingest` evaluates of them is evaluated here when asked for."""
+        """Write the facts; the relations that `charz ingest` evaluates are evaluated here on demand."""
         name = made.model["model"]
         write.delete(self.connection, name)
         columns = {**made.model, "ingested_at": datetime.now(UTC).replace(tzinfo=None)}
@@ -132,13 +132,13 @@ class Bench:
         self.is_stale = True
 
     def replace_rows(self, row_type: type[Row], rows: Sequence[Row]) -> None:
-        """The table holds exactly these rows afterwards."""
+        """Replace all rows of a table."""
         self.connection.execute(f"DELETE FROM {row_type.TABLE}")
         database.insert_rows(self.connection, rows)
         self.is_stale = True
 
     def replace_part(self, rows: Iterable[Row]) -> None:
-        """The database holds exactly the parts that these rows describe."""
+        """Replace all parts by those that these rows describe."""
         given = list(rows)
         for row_type in PART_TABLES:
             self.replace_rows(row_type, [r for r in given if type(r) is row_type])
@@ -152,7 +152,7 @@ class Bench:
 
 
 def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
-    """A new database with the rules of the catalog and, if asked for, its parts."""
+    """Create a database with the rules of the catalog and, on request, its parts."""
     connection = duckdb.connect(config={"threads": 2})
     for row_type in database.TABLES:
         connection.execute(ddl.create_table(row_type))
@@ -164,7 +164,7 @@ def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:
 
 
 def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> Ingested:
-    """A graph compiled by the shipped rules or others, as `charz ingest` would hand it on."""
+    """Compile a graph by the shipped rules or others, as `charz ingest` does."""
     by = other_rules or rules()
     row: dict[str, Any] = {
         "model": name, "source": f"test:{name}", "architecture_family": "test", "input_signature": "",
@@ -179,12 +179,12 @@ def ingested(graph: Graph, name: str, other_rules: Rules | None = None) -> Inges
 
 
 def trace(name: str) -> Ingested:
-    """A torchvision model: its kept facts, or those of a trace, once a process."""
+    """Return a torchvision model's kept facts, or trace it, once per process."""
     return model_facts.kept(name) if name in model_facts.MODELS else model_facts.fresh(name)
 
 
 def with_dependencies(needed: Iterable[str]) -> list[views.View]:
-    """The relations named and those they read, in order."""
+    """Return the named relations and those they read, in order."""
     wanted = set(needed)
     for view in reversed(relations()):
         if view.name in wanted:
@@ -193,7 +193,7 @@ def with_dependencies(needed: Iterable[str]) -> list[views.View]:
 
 
 def scenario(scenario_id: int, **fields: Any) -> Scenario:
-    """A scenario with the usual defaults."""
+    """Make a scenario with the usual defaults."""
     values: dict[str, Any] = {
         "batch": 1, "sequence": None, "context": None, "phase": "forward", "precision": "fp32", "backend": "eager",
         "engine_version": None, "kv_precision": None,

@@ -1,4 +1,4 @@
-"""Rows of a database as Python sees them: the catalog, and what ingest wrote of one model."""
+"""Rows of a database in Python: the catalog, and the rows that ingest wrote for one model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Facts:
-    """Tables that people and ingest write, those of a model restricted to it, and of the relations of `sql/` what rules
-    derive of a part, whose tests are in tests/mechanism."""
+    """Tables that people and ingest write, those of a model restricted to it; also the relations of `sql/` that derive a part's numbers,
+    which tests/mechanism tests."""
 
     rows: dict[str, list[Record]]
     groups: dict[tuple[str, ...], dict[Any, list[Record]]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, connection: duckdb.DuckDBPyConnection, model: str) -> Facts:
-        """Everything about one model and all parts."""
+        """Read all rows of one model and of all parts."""
         rows = {}
         for row_type in database.TABLES:
             is_of_model = issubclass(row_type, ModelRow) or row_type is Model
@@ -37,7 +37,7 @@ class Facts:
         return cls(rows)
 
     def by(self, table: str, *columns: str) -> dict[Any, list[Record]]:
-        """Rows grouped by one or more columns."""
+        """Group rows by one or more columns."""
         key = (table, *columns)
         if key not in self.groups:
             groups: dict[Any, list[Record]] = defaultdict(list)
@@ -47,26 +47,26 @@ class Facts:
         return self.groups[key]
 
     def where(self, table: str, **values: Any) -> list[Record]:
-        """Rows with these values."""
+        """Return the rows with these values."""
         found = self.by(table, *values)
         return found.get(next(iter(values.values())) if len(values) == 1 else tuple(values.values()), [])
 
     def one(self, table: str, **values: Any) -> Record:
-        """The only row with these values."""
+        """Return the only row with these values."""
         (row,) = self.where(table, **values)
         return row
 
     def constant(self, name: str) -> float:
-        """A number of a library or an allocator."""
+        """Return a constant of a library or an allocator."""
         return float(self.one("library_constant", library_constant=name)["value"])
 
     def width(self, precision: str) -> float:
-        """Bytes of an element in memory."""
+        """Return the size of an element in memory. [byte]"""
         return float(self.one("precision", precision=precision)["bits"]) / 8
 
 
 def polynomial(terms: Iterable[Record], batch: float, sequence: float, context: float) -> float:
-    """A size at a batch, a sequence and a context."""
+    """Evaluate a polynomial at a batch, a sequence and a context."""
     return sum(
         t["coefficient"] * batch ** t["batch_power"] * sequence ** (t["sequence_power"] + t["logit_power"])
         * min(context, t.get("context_limit") or context) ** t["context_power"]

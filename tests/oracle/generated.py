@@ -22,22 +22,22 @@ from charz.schema.row import Row
 ONE: Powers = (0, 0, 0)
 SAMPLE: Powers = (1, 0, 0)
 TOKEN: Powers = (1, 1, 0)
-"""Powers of what grows with nothing, with the batch, and with batch and sequence."""
+"""Powers of quantities that are constant, that grow with the batch, and with batch and sequence."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """A graph while it is drawn."""
+    """A graph under construction."""
 
     graph: Graph = field(default_factory=Graph)
     channels: dict[int, int] = field(default_factory=dict)
-    """Elements a row of each activation, by tensor."""
+    """Elements per row of each activation, by tensor."""
     rows: dict[int, int] = field(default_factory=dict)
-    """Rows a sample (or token) of each activation, by tensor."""
+    """Rows per sample (or token) of each activation, by tensor."""
     powers: Powers = SAMPLE
 
     def tensor(self, role: str, elements: Polynomial, producer: int | None = None) -> int:
-        """A new tensor."""
+        """Add a tensor and return its id."""
         tensor_id = len(self.graph.tensors)
         self.graph.tensors.append(
             GraphTensor(tensor_id, f"t{tensor_id}", producer, role, "fp32", "[]", elements, tensor_id)
@@ -47,7 +47,7 @@ class Drawing:
     def operator(
         self, kind: str, reads: list[int], rows: int, channels: int, steps: list[Step], is_view: bool = False
     ) -> int:
-        """A new operator in a module of its own or an old one; returns the tensor it writes."""
+        """Add an operator in a new or existing module and return the tensor it writes."""
         graph = self.graph
         operator_id = len(graph.operators)
         module = 1 + operator_id // 3
@@ -79,14 +79,14 @@ class Drawing:
         return result
 
     def size(self, value: float) -> Polynomial:
-        """A quantity that grows with the activations."""
+        """Make a quantity that grows with the activations."""
         return {self.powers: float(value)}
 
 
 def gemm(
     drawing: Drawing, name: str, groups: int, m: int, n: int, k: int, extra: float = 0.0, by_group: bool = False
 ) -> Step:
-    """A matrix product; rows or groups grow with the batch."""
+    """Make a matrix product; rows or groups grow with the batch."""
     macs = float(groups * m * n * k)
     return Step(
         name,
@@ -106,7 +106,7 @@ def gemm(
 def vector(
     drawing: Drawing, flops: float, threads: int, name: str = "main", macs: float = 0.0, accesses: int = 0
 ) -> Step:
-    """Arithmetic on vector lanes."""
+    """Make a step of arithmetic on vector lanes."""
     sizes = (
         {"flops": flops, "threads": threads}
         | ({"macs": macs} if macs else {})
@@ -120,7 +120,7 @@ SIZES = st.sampled_from([1, 2, 3, 7, 8, 16, 49, 64, 100, 196, 257, 512, 1000])
 
 @st.composite
 def graphs(draw: st.DrawFn, longest: int = 10) -> Graph:
-    """A directed graph of matrix, vector and data operators with views and several consumers."""
+    """Draw a directed graph of matrix, vector and data operators with views and several consumers."""
     drawing = Drawing(powers=draw(st.sampled_from([SAMPLE, TOKEN])))
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
     first = drawing.tensor("input", drawing.size(0))
@@ -139,7 +139,7 @@ def graphs(draw: st.DrawFn, longest: int = 10) -> Graph:
 
 
 def _draw_layouts(draw: st.DrawFn, graph: Graph, memory_format: str) -> None:
-    """Any layout of any operator, and copies of some of what the operators read."""
+    """Draw any layout for any operator, and copies of some tensors that operators read."""
     kinds = st.sampled_from(["nchw", "nhwc", "strided", "view"])
     graph.layouts[memory_format] = {
         o.operator_id: layout for o in graph.operators if (layout := draw(st.none() | kinds)) is not None
@@ -266,13 +266,13 @@ PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 
 
 def rate(low: float, high: float) -> st.SearchStrategy[float]:
-    """A number spread evenly over orders of magnitude."""
+    """Draw a number spread evenly over orders of magnitude."""
     return st.floats(0, 1).map(lambda x: low * (high / low) ** x)
 
 
 @st.composite
 def parts(draw: st.DrawFn, family: str) -> list[Row]:
-    """Rows of one part: units, memories, peaks, power and energy, with what catalogs leave out left out."""
+    """Draw the rows of one part: units, memories, peaks, power and energy; numbers that catalogs omit may be absent."""
     part_id = f"generated_{family}"
     has_arrays = family in ("tpu", "kpu")
     made: list[Row] = [
@@ -362,7 +362,7 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
 
 @st.composite
 def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
-    """Main memory, and on-chip levels as far as the part has them."""
+    """Draw main memory and on-chip levels."""
 
     def level(name: str, scope: str, size: float, bandwidth: float | None) -> Row:
         return HardwareMemory(
@@ -381,7 +381,8 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
 
     near = "l2" if family in ("cpu", "kpu") else "scratchpad"
     made = [level("dram", "chip", 16e9, draw(rate(1e10, 1e13)))]
-    # Accelerators may have one memory on the chip, of all units, of which each one's share holds two arrays of weights.
+    # Accelerators may have one memory on the chip, shared by all units; each unit's share has room for two arrays of
+    # weights.
     is_alone = family in ("tpu", "npu", "dsp") and draw(st.booleans())
     if not is_alone:
         made.append(level(near, "unit", draw(rate(1e4, 1e7)), draw(st.none() | rate(1e10, 1e12))))
@@ -404,7 +405,7 @@ def memories(draw: st.DrawFn, part_id: str, family: str) -> list[Row]:
 
 @st.composite
 def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) -> list[Row]:
-    """An energy profile, possibly with a coefficient missing."""
+    """Draw an energy profile, possibly with a coefficient missing."""
 
     def coefficient(what: str, key: str, value: float) -> Row:
         return EnergyProfile(
@@ -425,7 +426,7 @@ def energies(draw: st.DrawFn, part_id: str, static_w: float, is_complete: bool) 
 
 
 def smallest_part(family: str, array: tuple[int, int] | None = None, units: int = 1) -> list[Row]:
-    """A part of round numbers, complete, for tests that need to know them."""
+    """Make a complete part with round numbers, for tests that need to know them."""
     part_id = f"generated_{family}"
     cluster = HardwareCluster(
         hardware=part_id,

@@ -1,7 +1,6 @@
-"""What a network computes, moves and holds in one run: DESIGN sections 3 and 5, whatever part it runs on.
+"""The operations, traffic and memory of a network in one run: DESIGN sections 3 and 5, independent of the part.
 
-A `Run` builds its kernels one by one as objects: those that the backend fused, and the conversions, copies and biases
-that it inserts.
+A `Run` builds its kernels one by one as objects: those that the backend fused, and the conversions, copies and biases that it inserts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from .facts import Facts, Record, polynomial
 
 WEIGHTS = ("weight", "buffer", "constant")
-"""Roles of what is there before the run."""
+"""Roles of tensors that exist before the run."""
 
 
 @dataclass(slots=True)
@@ -36,26 +35,26 @@ class Step:
 
     @property
     def is_continued(self) -> bool:
-        """True for the scores of an attention, whose tiles those of the product with the values continue."""
+        """True for the scores of an attention: the product with the values continues their tiles."""
         return self.operator_class == "attention" and self.name == "qk"
 
     def size(self, quantity: str) -> float:
-        """A quantity, 0 where it has none."""
+        """Return a quantity; 0 if it is absent."""
         return self.sizes.get(quantity, 0.0)
 
 
 @dataclass(slots=True)
 class Call:
-    """What PyTorch on a processor does around a product that it hands to a library."""
+    """The work of PyTorch on a processor around a product that it passes to a library."""
 
     is_native: bool = False
     is_misread: bool = False
     is_aliased: bool = False
     algorithm: str | None = None
-    """Of its own, that PyTorch takes on a GPU."""
+    """PyTorch's own algorithm on a GPU."""
     reordered: float = 0.0
     converted: float = 0.0
-    """What a GPU's library brings into another format and back."""
+    """Bytes that a GPU's library converts to another format and back."""
     scratch: float = 0.0
     put_last: float = 0.0
 
@@ -85,7 +84,7 @@ class Kernel:
     call: Call = field(default_factory=Call)
     faults: float = 0.0
     passes: int = 1
-    """Groups of samples that its chain passes in."""
+    """Number of groups of samples in which its chain passes."""
 
     @property
     def traffic(self) -> float:
@@ -93,7 +92,7 @@ class Kernel:
         return self.read + self.weights + self.cache + self.written
 
     def scores(self) -> Step | None:
-        """The scores of its attention."""
+        """Return the scores of its attention."""
         return next((s for s in self.steps if s.is_continued), None)
 
 
@@ -133,7 +132,7 @@ class Run:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the model has such sizes."""
+        """True if the model can run with such sizes."""
         m, s = self.model, self.scenario
         return (
             (m["is_batch_symbolic"] or s["batch"] == m["default_batch"])
@@ -142,17 +141,17 @@ class Run:
         )
 
     def at(self, terms: list[Record]) -> float:
-        """A polynomial at the sizes of the run."""
+        """Evaluate a polynomial at the sizes of the run."""
         return polynomial(terms, self.batch, self.sequence, self.context)
 
     def byte(self, tensor_id: int, precision: str) -> float:
-        """A tensor's size in an element type."""
+        """Compute a tensor's size in an element type. [byte]"""
         return self.elements[tensor_id] * self.facts.width(precision)
 
     # --- kernels ---------------------------------------------------------------------------------
 
     def fused_kernels(self) -> list[Kernel]:
-        """The backend's kernels with what they compute and what crosses their borders."""
+        """Build the backend's kernels with their work and the tensors that cross their borders."""
         layouts = {
             r["operator_id"]: r["layout"]
             for r in self.facts.where("operator_layout", memory_format=self.scenario["memory_format"])
@@ -180,7 +179,7 @@ class Run:
         return made
 
     def cross(self, kernel: Kernel, crossing: Record) -> None:
-        """One tensor over the border."""
+        """Add one tensor's traffic over the border."""
         tensor_id, operator_id = crossing["tensor_id"], crossing["operator_id"]
         whole = moved = self.elements[tensor_id]
         accesses = self.facts.where("access_term", operator_id=operator_id, tensor_id=tensor_id)
@@ -188,7 +187,7 @@ class Run:
             moved = min(whole, self.at(accesses))
             share = max((a["draw_fraction"] for a in accesses if a["draw_fraction"] is not None), default=None)
             if share is not None:
-                # What so many independent draws are expected to meet, in binary thousandths of an element.
+                # The expected number of distinct elements in as many independent draws, in 1/1024 of an element.
                 draws = self.at(accesses) / (whole * share)
                 moved = round((whole - whole * (1 - share) ** draws) * 1024) / 1024
         precision = self.held[tensor_id]
@@ -213,7 +212,7 @@ class Run:
             kernel.produced += size
 
     def steps(self, operator_id: int) -> list[Step]:
-        """Steps of an operator by name."""
+        """Return the steps of an operator, sorted by name."""
         operator = self.operators[operator_id]
         made = []
         for row in sorted(self.facts.where("operator_step", operator_id=operator_id), key=lambda r: r["step"]):
@@ -231,7 +230,7 @@ class Run:
         return made
 
     def chain_links(self) -> set[tuple[int, int]]:
-        """Tensors made and read by a matrix operator inside one kernel; a cache is read from memory."""
+        """Find the tensors made and read by a matrix operator inside one kernel; a cache is read from memory."""
         found: set[tuple[int, int]] = set()
         for edge in self.facts.rows["edge"]:
             reader = self.operators[edge["consumer_operator_id"]]
@@ -243,10 +242,10 @@ class Run:
                 found.add((inside, root["tensor_id"]))
         return found
 
-    # --- what is inserted ------------------------------------------------------------------------
+    # --- inserted kernels ---------------------------------------------------------------------------
 
     def insert(self) -> None:
-        """Conversions before their reader, copies before it as well, biases after; numbered after the fused kernels."""
+        """Insert conversions and copies before their reader, biases after; numbered after the fused kernels."""
         inserted: list[Kernel] = []
 
         def add(
@@ -299,7 +298,7 @@ class Run:
         self.kernels = sorted(self.kernels + inserted, key=lambda k: k.place)
 
     def is_stored_as_read(self, copy: Record) -> bool:
-        """Whether a loop of the compiler makes the image, which it stores in the order that a convolution reads."""
+        """Return whether a compiler's loop makes the image and so stores it in the order that the convolution reads."""
         first = self.facts.where("edge", consumer_operator_id=copy["operator_id"], position=0)
         maker = self.operators.get(self.tensors[copy["tensor_id"]]["producer_operator_id"])
         if maker is None or maker["is_view"] or copy["tensor_id"] not in [edge["tensor_id"] for edge in first]:
@@ -308,7 +307,7 @@ class Run:
         return not is_joined and not self.classes[maker["operator_class"]]["is_matrix"]
 
     def add_biases(self, add: Callable[..., Kernel]) -> None:
-        """A kernel for the bias of every convolution: the result read and written, the bias read."""
+        """Add a kernel for the bias of every convolution: it reads and writes the result and reads the bias."""
         formats = self.facts.where("operator_layout", memory_format=self.scenario["memory_format"])
         layouts = {r["operator_id"]: r["layout"] for r in formats if r["layout"] != "view"}
         for operator_id, operator in sorted(self.operators.items()):
@@ -320,7 +319,7 @@ class Run:
                 kernel.weights = self.byte(bias[0]["tensor_id"], kernel.precision)
 
     def move(self, kernel: Kernel, tensor_id: int, source: str) -> None:
-        """Read a tensor in one element type, write it in the kernel's own."""
+        """Read a tensor in one element type and write it in the kernel's own."""
         tensor = self.tensors[tensor_id]
         read = self.byte(tensor_id, source)
         kernel.written = kernel.largest = self.byte(tensor_id, kernel.precision)
@@ -331,13 +330,13 @@ class Run:
         kernel.produced = 0.0 if tensor["producer_operator_id"] is None else read
 
     def converts(self, tensor: Record) -> bool:
-        """Whether the backend runs the conversion of a tensor as a kernel."""
+        """Return whether the backend runs the conversion of a tensor as a kernel."""
         return bool(self.backend["weight_casts_are_kernels" if tensor["role"] in WEIGHTS else "casts_are_kernels"])
 
-    # --- what PyTorch on a processor does --------------------------------------------------------
+    # --- PyTorch on a processor ---------------------------------------------------------------------
 
     def depthwise_algorithm(self, kernel: Kernel, main: Step) -> str | None:
-        """PyTorch's own kernel where cuDNN is not asked in nchw, cuDNN's for all sizes beyond its tuned ones in nhwc."""
+        """Choose PyTorch's own kernel in nchw where cuDNN does not run, and in nhwc cuDNN's general kernel beyond its tuned sizes."""
         limit = self.facts.constant
         operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
         results = main.size("threads")
@@ -361,7 +360,7 @@ class Run:
         return "wide" if taps > limit("depthwise_short_taps") else "own"
 
     def call(self, kernel: Kernel) -> Call:
-        """How the library is called for the anchor of a kernel."""
+        """Determine the library call for the anchor of a kernel."""
         call = self._call(kernel)
         main = {s.name: s for s in self.steps(kernel.anchor)}.get("main")
         if main is None or not self.backend["calls_aten"] or not self.classes[kernel.kind]["is_convolution"]:
@@ -418,7 +417,7 @@ class Run:
         )
 
     def fresh_pages(self) -> None:
-        """Pages that the system hands out: for large blocks always, for the others as the heap grows."""
+        """Charge fresh pages from the system to kernels: always for large blocks, for others as the heap grows."""
         rows = self.facts.where("heap_growth", backend=self.backend["backend"])
         growths = {g["batch"]: g["growth_fraction"] for g in rows if g["batch"] <= self.batch}
         if not growths:
@@ -440,7 +439,7 @@ class Run:
     # --- memory ----------------------------------------------------------------------------------
 
     def storages(self) -> list[tuple[int, bool, str, int, int, float]]:
-        """Block, whether it is a converted copy, element type, first and last kernel, and bytes of everything allocated."""
+        """List everything allocated: block, whether it is a converted copy, element type, first and last kernel, and bytes."""
         name = self.backend["backend"]
         wide = {
             self.tensors[c["tensor_id"]]["storage_tensor_id"]
@@ -466,7 +465,7 @@ class Run:
 
     @functools.cached_property
     def memory(self) -> Record:
-        """Peak memory and what it is made of."""
+        """Peak memory and its components."""
         sums = dict.fromkeys(("weight", "buffer", "kv_cache"), 0.0)
         for tensor_id, tensor in self.tensors.items():
             role = {"constant": "buffer"}.get(tensor["role"], tensor["role"])
@@ -481,7 +480,7 @@ class Run:
                 if first <= kernel_id <= last:
                     live[kernel_id] += size
                     allocated[kernel_id] += math.ceil(size / block) * block
-        if not allocated:  # views alone: nothing executes, and what is held is what the model brings
+        if not allocated:  # only views: nothing executes, and only the model's own tensors are allocated
             nothing = dict.fromkeys(("activation_byte", "rounding_byte", "workspace_byte"), 0.0)
             held = {f"{name}_byte": size for name, size in sums.items()}
             return held | nothing | {"peak_memory_byte": sum(sums.values()), "peak_kernel_id": None}

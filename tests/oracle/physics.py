@@ -1,7 +1,7 @@
-"""Time and energy of kernels on a part: DESIGN section 5, read once more.
+"""Time and energy of kernels on a part: DESIGN section 5, implemented a second time.
 
-A kernel's steps are placed on units, its traffic on memory levels; the larger of arithmetic and memory decides, what does
-not overlap is added, the power limit stretches, and the host's queue puts kernels behind each other.
+A kernel's steps are placed on units and its traffic on memory levels; the larger of arithmetic and memory time counts, the part that
+does not overlap is added, the power limit stretches it, and the host's queue orders the kernels.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .facts import Facts, Record
 from .network import Kernel, Run, Step
 
 SAME = 1e-12
-"""Times this close are equal but for rounding."""
+"""Largest relative difference of equal times, which is rounding."""
 
 
 @dataclass(slots=True)
 class Placement:
-    """A step on units, with one tile or without."""
+    """A step placed on units, with or without a tile."""
 
     rate: Rate
     units: float
@@ -36,31 +36,31 @@ class Placement:
     streamed: float = 0.0
     stream_s: float = 0.0
     spread: float | None = None
-    """Rounds of its tiles, where they are more than the tiles over the units."""
+    """Rounds of its tiles, if more than tiles / units."""
     together: float = 1.0
-    """Tiles that go to one unit at once."""
+    """Number of tiles that go to one unit at once."""
     column: Rate | None = None
-    """The array whose one column runs a step that is no product."""
+    """Array whose single column runs a step other than a product."""
 
     @property
     def allocated(self) -> float:
-        """Units with work."""
+        """Number of units with work."""
         return min(self.count / self.together, self.units)
 
     @property
     def peak_s(self) -> float:
-        """Time at the peak."""
+        """Time at the peak. [s]"""
         return self.flops / self.rate.peak
 
     @property
     def second_an_operation(self) -> float:
-        """Of one unit; 0 where there are none."""
+        """Time of an operation on one unit; 0 without operations. [s]"""
         return self.units / self.rate.peak if self.flops > 0 else 0.0
 
 
 @dataclass(slots=True)
 class Prediction:
-    """What one target comes out at, under the names of the columns it must equal."""
+    """The predicted values of one target, by the names of the columns they must equal."""
 
     kernels: list[Record] = field(default_factory=list)
     steps: list[Record] = field(default_factory=list)
@@ -70,13 +70,13 @@ class Prediction:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """A sum, unknown as soon as one part is."""
+    """Sum values; unknown if any of them is."""
     known = list(values)
     return None if None in known else math.fsum(known)  # type: ignore[arg-type]
 
 
 def times(number: float | None, other: float | None) -> float | None:
-    """A product, unknown when one of both is."""
+    """Multiply two numbers; unknown if either is."""
     return None if number is None or other is None else number * other
 
 
@@ -84,19 +84,19 @@ def times(number: float | None, other: float | None) -> float | None:
 
 
 class Mapper:
-    """Places the steps of kernels on a chip."""
+    """A mapper of kernels' steps to a chip."""
 
     def __init__(self, chip: Chip) -> None:
         self.chip, self.facts = chip, chip.facts
         self.block = self.facts.constant("vector_block_threads")
 
     def place(self, kernel: Kernel) -> list[dict[int | None, Placement]]:
-        """For each step its placement by candidate tile, by None where it needs no tile."""
+        """Return the placements of each step by candidate tile, under None if it needs no tile."""
         scores = kernel.scores() if self.chip.cuts_queries else None
         return [self.step(step, scores) for step in kernel.steps]
 
     def step(self, step: Step, scores: Step | None) -> dict[int | None, Placement]:
-        """All ways to run one step."""
+        """Return all ways to run one step."""
         if not step.is_product and scores is None:
             lanes = self.chip.lanes_for(step.precision)
             rule = self.facts.one("operator_class", operator_class=step.operator_class)
@@ -106,17 +106,17 @@ class Mapper:
         for s in self.chip.tiles():
             way = self.way(step, s, scores)
             if way is not None:
-                # What rides along with the products runs at the peak at best.
+                # The other operations in the products' tiles run at most at the peak.
                 way.ideal_s = max(way.ideal_s, way.peak_s)
                 if not self.chip.is_staged:
-                    # Without a memory beside the units tiles load from the last-level cache.
+                    # Without a memory next to the units, tiles load from the last-level cache.
                     rate = self.chip.near_bandwidth if self.chip.near else self.chip.last_bandwidth
                     way.reload_s = way.reload / rate if rate else 0.0
                 ways[s["candidate"]] = way
         return ways
 
     def way(self, step: Step, s: Record, scores: Step | None) -> Placement | None:
-        """One step with one candidate tile; None where that does not suit it."""
+        """Place one step with one candidate tile; None if the tile does not suit it."""
         matrix, lanes = self.chip.rate("matrix", step.precision), self.chip.lanes_for(step.precision)
         dataflow = s["dataflow"]
         if dataflow == "query_block":
@@ -136,8 +136,8 @@ class Mapper:
         return None if scores or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
 
     def fits(self, step: Step, s: Record) -> bool:
-        """Whether registers hold the results of a listed tile, and the tile memory a step of its operands: on units without
-        an instruction for tiles with the results."""
+        """Return whether the registers have room for the results of a listed tile, and the tile memory for a step of its operands, plus
+        the results on units without a tile instruction."""
         results = 4.0 * s["tile_m"] * s["tile_n"]
         registers = self.chip.levels.get("register", {}).get("capacity_byte")
         if not results:
@@ -150,12 +150,12 @@ class Mapper:
 
     @staticmethod
     def suits(scores: Step, s: Record) -> bool:
-        """Whether PyTorch takes blocks of this size for so many queries."""
+        """Return whether PyTorch uses blocks of this size for so many queries."""
         queries = scores.size("m") / scores.sizes.get("sharing", 1.0)
         return s["from_m"] <= queries and (s["below_m"] is None or queries < s["below_m"])
 
     def spread(self, step: Step, rate: Rate, s: Record | None = None) -> Placement:
-        """In blocks of threads, each of which costs what a full one does."""
+        """Place a step in blocks of threads; each block costs as much as a full one."""
         threads, units = step.size("threads"), rate.units
         quantized, sustained = (s["wave_quantization_fraction"], s["efficiency_fraction"]) if s else (1.0, 1.0)
         count = max(1.0, math.ceil(threads / self.block))
@@ -175,13 +175,13 @@ class Mapper:
         return placed
 
     def pass_borders(self, placed: Placement, loaded: tuple[float, float], streamed: tuple[float, float]) -> None:
-        """Bytes into the tile memories and on to the arithmetic, of all units and of the busiest, whose time it is."""
+        """Set the bytes into the tile memories and on to the arithmetic, for all units, and the times, for the busiest unit."""
         placed.reload, placed.streamed = loaded[0], streamed[0]
         placed.reload_s = loaded[1] / self.chip.load_rate if self.chip.load_rate else 0.0
         placed.stream_s = streamed[1] / self.chip.stream_rate if self.chip.stream_rate else 0.0
 
     def shared(self, step: Step, rate: Rate) -> Placement:
-        """Results of many elements on a domain-flow part: units without a block share another's elements."""
+        """Place results of many elements on a domain-flow part: units without a block share another's elements."""
         chip, results, flops = self.chip, step.size("threads"), step.size("flops")
         matrix = chip.rate("matrix", step.precision)
         elements = max(1.0, (step.size("macs") or flops) / max(results, 1.0))
@@ -210,16 +210,17 @@ class Mapper:
 
     @staticmethod
     def waves(count: float, units: float, quantized: float) -> float:
-        """Rounds in which all tiles are done, of which a share waits for whole ones."""
+        """Return the rounds for all tiles; a share of the tiles waits for whole rounds."""
         return quantized * math.ceil(count / units) + (1 - quantized) * max(1.0, count / units)
 
     def tiled_units(self, rate: Rate) -> float:
-        """Units that tiles go to: all with a matrix rate, of a vector rate those that have it."""
+        """Return the units that tiles use: all units for a matrix rate, for a vector rate those that have it."""
         return rate.units if rate.unit == "vector" else self.chip.units
 
     @staticmethod
     def unique(step: Step, rows: float, depth: float) -> float:
-        """Pixels under a square of windows over the elements of their matrix, where a tile is deep enough for whole windows."""
+        """Return distinct pixels under a square of windows relative to the elements of their matrix, if a tile is deep enough for whole
+        windows."""
         m, taps, image = step.size("m"), step.sizes.get("taps", 1.0), step.sizes.get("image")
         if image is None or taps == 1 or depth < taps:
             return 1.0
@@ -230,7 +231,7 @@ class Mapper:
         return min(1.0, (window + stride * (math.sqrt(rows) - 1)) ** 2 / (rows * taps))
 
     def loads(self, step: Step, s: Record, tile: tuple[float, float, float], unique: float = 1.0) -> tuple[float, float]:
-        """Bytes that tiles load, operands again for each, and bytes that one keeps."""
+        """Return bytes that all tiles load, operands again for each tile, and bytes that one tile keeps."""
         width = self.facts.width(step.precision)
         m, n, k, (rows, columns, depth) = step.size("m"), step.size("n"), step.size("k"), tile
         loaded = width * step.size("groups") * (unique * m * k * math.ceil(n / columns) + k * n * math.ceil(m / rows))
@@ -238,14 +239,14 @@ class Mapper:
         return loaded, kept
 
     def output_stationary(self, step: Step, s: Record, rate: Rate) -> Placement | None:
-        """Tiles whose results stay with the unit: listed, or square blocks fitted to the memory beside it."""
+        """Place tiles whose results stay in the unit: listed sizes, or square blocks fitted to the memory next to it."""
         chip, units = self.chip, self.tiled_units(rate)
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         width, unit_rate = self.facts.width(step.precision), rate.peak / units
         filled = sustained = s["efficiency_fraction"]
         streamed, spread = 0.0, None
         if s["fed_macs"] is not None and chip.near_bandwidth:
-            # A small tile loses less on a unit that is slow for the memory beside it.
+            # A small tile loses less on a unit that is slow relative to the memory next to it.
             hunger = min(1.0, rate.peak * width / (2 * s["fed_macs"] * chip.near_bandwidth))
             sustained = filled / (filled + (1 - filled) * hunger)
         tile: tuple[float, float, float]
@@ -264,7 +265,7 @@ class Mapper:
         else:
             tile = s["tile_m"], s["tile_n"], s["tile_k"]
             count *= math.ceil(m / tile[0]) * math.ceil(n / tile[1]) * s["split_k"]
-            # Rounds whose weights no unit holds follow one another.
+            # Rounds with weights too large for a unit run one after another.
             turns = max(step.size("rounds"), 1.0) if n * k * width > chip.near_byte else 1.0
             waves = turns * self.waves(count / turns, units, s["wave_quantization_fraction"])
             spread = turns * math.ceil(count / turns / units)
@@ -284,7 +285,7 @@ class Mapper:
         )  # fmt: skip
 
     def first_level_blocks(self, step: Step, tile: tuple[float, float, float]) -> float:
-        """Bytes into square blocks of a core's first level, within those of its second."""
+        """Return bytes loaded as square blocks of a core's first level, within blocks of its second."""
         if self.chip.stream is None:
             return 0.0
         width, lanes = self.facts.width(step.precision), self.chip.lanes
@@ -295,18 +296,18 @@ class Mapper:
         return width * step.size("groups") * (m * k * columns + k * n * rows)
 
     def whole_vectors(self, size: float) -> float:
-        """A size in whole vectors."""
+        """Round a size up to whole vectors."""
         return math.ceil(size / self.chip.lanes) * self.chip.lanes
 
     def systolic(self, step: Step, s: Record, rate: Rate) -> Placement | None:
-        """Arrays that hold weights of their own size while rows stream, or inputs while columns do."""
+        """Place arrays that keep weights of the array's size while rows stream, or inputs while columns do."""
         m, n, k, count = step.size("m"), step.size("n"), step.size("k"), step.size("groups")
         holds_input = s["dataflow"] == "input_stationary"
         along, across = (n, m) if holds_input else (m, n)
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
         streamed = math.ceil(along / s["divisor"])
-        # No more than lies beside two arrays of weights together with its results, in equal parts.
+        # At most as many rows as fit next to two arrays of weights with their results, in equal parts.
         if self.chip.near or self.chip.last:
             width, stages = self.facts.width(step.precision), s["stages"]
             row = stages * width * rate.rows + 4 * rate.columns
@@ -333,7 +334,7 @@ class Mapper:
 
     @staticmethod
     def met(columns: float, deep: float, units: float) -> float:
-        """Partial results that meet elsewhere: ends of units' turns within the columns that are no whole round."""
+        """Return the number of partial results that cross units: ends of units' turns within columns outside whole rounds."""
         left = columns % units
         if not left:
             return 0.0
@@ -342,7 +343,7 @@ class Mapper:
         return ends - (left if deep % turns == 0 else 1)
 
     def wavefront(self, step: Step, s: Record, rate: Rate) -> Placement | None:
-        """Blocks of a domain-flow array's tiles; None where a level cannot hold one."""
+        """Place blocks of a domain-flow array's tiles; None if a level has no room for one."""
         chip, width, stages = self.chip, self.facts.width(step.precision), s["stages"]
         m, n, k, groups, split = step.size("m"), step.size("n"), step.size("k"), step.size("groups"), s["split_k"]
         rows, columns, depth = rate.rows, rate.columns, math.ceil(step.size("k") / s["split_k"])
@@ -399,13 +400,13 @@ class Mapper:
 
     @staticmethod
     def sides(size: float, block: float, array: float) -> Iterable[int]:
-        """Tiles of an array along one side of each block of a product."""
+        """Yield the array tiles along one side of each block of a product."""
         while size > 0:
             yield math.ceil(min(size, block) / array)
             size -= block
 
     def query_block(self, step: Step, s: Record, scores: Step, rate: Rate, lanes: Rate) -> Placement:
-        """Blocks of queries of every head, neighbours to a unit; the unit with most rows takes longest."""
+        """Place blocks of queries of every head, adjacent ones on a unit; the unit with most rows takes longest."""
         units, block = self.tiled_units(rate), s["tile_m"]
         sharing = scores.sizes.get("sharing", 1.0)
         queries, heads = scores.size("m") / sharing, scores.size("groups") * sharing
@@ -430,7 +431,7 @@ class Mapper:
 
 
 class Machine:
-    """A chip that runs kernels of one scenario."""
+    """A chip that runs the kernels of one scenario."""
 
     def __init__(self, chip: Chip, run: Run) -> None:
         assert chip.support is not None
@@ -438,8 +439,7 @@ class Machine:
         self.static_w = chip.energy.get(("static", "chip"))
 
     def execute(self, kernel: Kernel) -> tuple[Record, list[Placement]]:
-        """The kernel with the candidate that makes it fastest; of times equal within rounding the one of less energy, then
-        the lower number."""
+        """Run the kernel with its fastest candidate; of times equal within rounding the one with less energy, then the lower number."""
         ways = self.mapper.place(kernel)
         tiled = [set(w) for w in ways if None not in w]
         numbers = sorted(set.intersection(*tiled)) if tiled else [0]  # type: ignore[type-var]
@@ -454,14 +454,14 @@ class Machine:
 
     @staticmethod
     def is_better(cost: Record, other: Record) -> bool:
-        """Whether a later candidate beats the best so far."""
+        """Return whether a later candidate beats the best so far."""
         if not math.isclose(cost["unlimited_s"], other["unlimited_s"], rel_tol=SAME):
             return bool(cost["unlimited_s"] < other["unlimited_s"])
         mine, its = cost["dynamic_energy_j"] or 0.0, other["dynamic_energy_j"] or 0.0
         return mine < its and not math.isclose(mine, its, rel_tol=SAME)
 
     def chain(self, kernel: Kernel) -> tuple[float, int]:
-        """Bytes that a domain-flow chain moves besides, and links that leave the chip."""
+        """Return further bytes that a domain-flow chain moves, and the number of links that leave the chip."""
         batch, state = self.run.batch, self.chip.shares(kernel.kind, "*", "*", self.run.scenario["memory_format"])
         share = state["residency"][0] or 0.0
         room, streamed = self.left(share), 1 - self.kept_weights(share)
@@ -477,7 +477,7 @@ class Machine:
         return passed, len(lost)
 
     def groups(self, kernel: Kernel, share: float) -> int:
-        """Groups of samples that a domain-flow part takes one after another, so that what they hand on stays on chip."""
+        """Return the number of sample groups that a domain-flow part runs in sequence, so that tensors between kernels stay on chip."""
         local, room = kernel.produced + kernel.written, self.left(share)
         if not self.chip.takes_groups or self.run.scenario["cache_state"] == "cold" or not room:
             return 1
@@ -493,12 +493,12 @@ class Machine:
         if not total_byte or not (state == "weights_resident" or (self.chip.keeps_weights and state == "warm")):
             return 0.0
         whole, single = self.fitting_weights(share)
-        # Sample by sample all that does not stay is read for each.
+        # Run sample by sample, weights that do not stay are read for each sample.
         by_sample = self.chip.takes_groups and self.run.batch * (1 - single) < 1 - whole
         return single if by_sample else whole
 
     def fitting_weights(self, share: float) -> tuple[float, float]:
-        """Shares of all weights that fit beside the activations of the batch, and beside one sample's."""
+        """Return the shares of all weights that fit in addition to the activations of the batch, and of one sample."""
         memory = self.run.memory
         total_byte = memory["weight_byte"] + memory["buffer_byte"]
         peak = max([memory["activation_byte"], *(size for kernel in self.run.kernels for size in kernel.links)])
@@ -507,18 +507,18 @@ class Machine:
         return whole, single
 
     def room(self, share: float) -> float:
-        """Bytes of the last level that may be filled: all where software decides what lies there."""
+        """Return the usable bytes of the last level: all of them if software places data there."""
         return self.chip.last_byte * (1.0 if self.chip.is_placed else share)
 
     def left(self, share: float) -> float:
-        """Bytes that activations may fill: beside weights that stay beside one sample's alone, what these leave."""
+        """Return the bytes left for activations: if weights stay that fit only with one sample's activations, the remainder."""
         memory, kept = self.run.memory, self.kept_weights(share)
         if not kept or kept <= self.fitting_weights(share)[0]:
             return self.room(share)
         return self.room(share) - kept * (memory["weight_byte"] + memory["buffer_byte"])
 
     def resident(self, kernel: Kernel, share: float) -> float:
-        """Bytes that the last-level cache serves."""
+        """Return the bytes that the last-level cache serves."""
         state, local = self.run.scenario["cache_state"], kernel.produced + kernel.written
         if state == "hot" and kernel.traffic <= self.chip.last_byte:
             return kernel.traffic
@@ -528,7 +528,7 @@ class Machine:
         return kept + (local if state != "cold" and local <= room else 0.0)
 
     def team(self, kernel: Kernel, loop: float) -> float:
-        """Threads that run a loop: a library's product has all, a loop of the backend's own as many as it is long for."""
+        """Return the number of threads that run a loop: all for a library's product, by its length for a loop of the backend."""
         chunk, units = self.support["chunk_element"], self.chip.units
         if chunk is None or any(s.size("macs") for s in kernel.steps):
             return units
@@ -537,14 +537,14 @@ class Machine:
         return units if loop >= chunk * self.chip.stated_units else 1.0
 
     def cost(self, kernel: Kernel, placed: list[Placement]) -> Record:
-        """Every term of the kernel with these placements."""
+        """Compute every term of the kernel with these placements."""
         chip, run, bandwidth = self.chip, self.run, self.chip.dram_bandwidth
         assert bandwidth is not None
         reach = chip.reaches(kernel)
         kinds = {unit: [p for p in placed if p.rate.unit == unit] for unit in ("matrix", "vector")}
         ideal = {unit: math.fsum(p.ideal_s for p in ps) for unit, ps in kinds.items()}
         naive_s = max(math.fsum(p.peak_s for p in ps) for ps in kinds.values())
-        # Half-work: every product on the matrix units starts anew, what runs on vector units is one loop.
+        # Half-work: every product on the matrix units starts separately; all work on vector units is one loop.
         starts = {
             "matrix": math.fsum(p.second_an_operation for p in kinds["matrix"]),
             "vector": max((p.second_an_operation for p in kinds["vector"]), default=0.0),
@@ -564,7 +564,7 @@ class Machine:
         streamed = math.fsum(p.streamed for p in placed)
         reload_s, stream_s = math.fsum(p.reload_s for p in placed), math.fsum(p.stream_s for p in placed)
         if chip.is_staged:
-            # Whatever the tiles, every byte passes every level.
+            # Every byte passes every level, whatever the tiles.
             reload = max(reload, moved)
             reload_s = max(reload_s, moved / chip.load_rate / chip.units if chip.load_rate else 0.0)
         if chip.stream:
@@ -591,7 +591,7 @@ class Machine:
         }
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
-        # What is exposed: the library's own order, fresh pages, teams of threads.
+        # Exposed times: the library's reordering, fresh pages, teams of threads.
         is_cpu = chip.family == "cpu"
         reordered = kernel.call.reordered + (kernel.weights if chip.layout(kernel) == "aliased" else 0.0)
         reordered = reordered if is_cpu else kernel.call.converted if chip.family == "gpu" else 0.0
@@ -617,7 +617,7 @@ class Machine:
             else times(max(0.0, reload - moved), chip.energy.get(("byte", chip.last)))
             if chip.last
             else 0.0,
-            # Where loads pass it, the first level is part of an operation's energy.
+            # If loads bypass the first level, its energy is part of an operation's.
             "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream)))
             if chip.stream and chip.is_staged
             else 0.0,
@@ -651,7 +651,7 @@ class Machine:
     # --- the run ---------------------------------------------------------------------------------
 
     def predict(self) -> Prediction:
-        """All kernels in order, behind the host's queue."""
+        """Predict all kernels in order, with the host's queue."""
         made = Prediction(memory=self.run.memory)
         factor, dispatch = self.run.scenario["host_factor"], self.support["dispatch"]
         call_s, issued, ended = self.support["run_s"] * factor, 0.0, 0.0
@@ -684,7 +684,7 @@ class Machine:
         return made
 
     def step_row(self, kernel: Kernel, number: int, p: Placement, cost: Record) -> Record:
-        """How one step sits on the part."""
+        """Describe the mapping of one step to the part."""
         return {
             "kernel_id": kernel.kernel_id, "step_id": number, "unit": (p.column or p.rate).unit,
             "executed_precision": (p.column or p.rate).precision,
@@ -697,13 +697,13 @@ class Machine:
 
     @staticmethod
     def slowed(cost: Record, clock: float) -> float:
-        """Time of a kernel at a clock, a share of the full one: what is not on the units' clock stays."""
+        """Return the time of a kernel at a clock, a share of the full one: only parts on the units' clock slow down."""
         compute, memory = cost["compute_s"] / clock, max(cost["memory_s"], cost["clocked_memory_s"] / clock)
         together = max(compute, memory) + (1 - cost["overlap_fraction"]) * min(compute, memory)
         return float(max(together, cost["feed_s"] / clock) + cost["exposed_s"])
 
     def limit(self, costs: list[Record], kernels: list[Kernel], call_s: float) -> float | None:
-        """Puts every kernel at the clock that the run sustains under the limit of its power mode; the static power there."""
+        """Set every kernel to the clock that the run sustains under the limit of its power mode, and return the static power at it."""
         chip, support = self.chip, self.support
         limit_w, top = self.mode()
         gap_s = chip.gap_s * support["kernel_gap_fraction"]
@@ -773,7 +773,7 @@ class Machine:
         below: int,
         limit_w: float,
     ) -> tuple[float, float]:
-        """A clock between a step that fits and one that does not, and the least time there: power laws, twice."""
+        """Estimate a clock between a step that fits the limit and one that does not, by two power laws, and the least time at it."""
 
         def on_law(slow: tuple[float, float], full: tuple[float, float]) -> float:
             power = math.log(full[0] / slow[0]) / math.log(full[1] / slow[1])
@@ -790,7 +790,7 @@ class Machine:
 
     @staticmethod
     def least(busy: Callable[[float], float], steps: list[float], below: int, clock: float) -> float:
-        """What a time that is convex in 1 / clock is at least, from lines through two steps on either side."""
+        """Bound from below a time that is convex in 1 / clock, by lines through two steps on either side."""
 
         def line(first: float, second: float) -> float:
             slope = (busy(second) - busy(first)) / (1 / second - 1 / first)
@@ -804,7 +804,7 @@ class Machine:
         return max(bounds)
 
     def mode(self) -> tuple[float | None, float]:
-        """Watts that the run may draw, and the fullest clock, in its power mode."""
+        """Return the power limit of the run and its highest clock, in its power mode. [W]"""
         name = self.run.scenario["power"]
         if name is None:
             return self.chip.tdp_w, 1.0
@@ -814,7 +814,7 @@ class Machine:
         return float(name.removesuffix("w")), 1.0
 
     def sum_up(self, made: Prediction, call_s: float, static_w: float | None) -> None:
-        """The run: what it pays once and all of its kernels."""
+        """Sum up the run: costs paid once and all of its kernels."""
         ks = made.kernels
         sums = {
             c: total(k[c] for k in ks)
@@ -843,7 +843,7 @@ class Machine:
         }  # fmt: skip
 
     def share(self, cost: Record, kernel: Kernel, model: Record) -> list[Record]:
-        """A kernel's cost among its operators: by operations and modifier, else by what they write, else equally."""
+        """Divide a kernel's cost among its operators: by operations and modifier, else by elements written, else equally."""
         facts = self.chip.facts
         kind = facts.one("hardware_family", family=self.chip.family)["architecture_class"]
         is_inserted = kernel.kernel_id != kernel.fused_id
@@ -873,7 +873,7 @@ class Machine:
 
 
 def predict(facts: Facts, scenario: Record, hardware: str, runs: dict[int, Run]) -> Prediction | None:
-    """Everything about one target; None when the part cannot run the scenario. Runs are kept from part to part."""
+    """Predict one target; None if the part cannot run the scenario. Runs are reused from part to part."""
     if scenario["scenario_id"] not in runs:
         runs[scenario["scenario_id"]] = Run(facts, scenario)
     run = runs[scenario["scenario_id"]]

@@ -1,5 +1,5 @@
-"""Groups of layers that stay on the chip on a part other than a KPU: two linear layers on a TPU v1, whose 24 MiB hold four fifths of
-that."""
+"""Groups of layers that stay on the chip of a part other than a KPU: two linear layers on a TPU v1, with room for four fifths of its 24
+MiB."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .database import Bench, scenario
 
 MIB = 1024**2
 WEIGHTS = 8 * MIB + 2 * (4096 + 1024)
-"""1,024 x 4,096 weights twice, a byte each, and biases of two bytes."""
+"""1,024 x 4,096 weights twice, of a byte each, and biases of two bytes."""
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +42,8 @@ def found(bench: Bench, batch: int, backend: str) -> list[tuple[float, ...]]:
 
 
 def test_what_fits_stays(bench: Bench) -> None:
-    """2,048 samples: the 16 MiB between the layers are in 19.2 MiB. Rows come in, a byte an element, and weights; results of two bytes
-    stay for what follows."""
+    """2,048 samples: the 16 MiB between the layers fit in 19.2 MiB. The model reads rows and weights of a byte per element; results of two
+    bytes stay for the next kernel."""
     ((dram_byte, moved_byte, cut_count),) = found(bench, 2048, "depth_first")
     assert cut_count == 0
     assert moved_byte == 2 * MIB + WEIGHTS + 4 * MIB
@@ -51,7 +51,7 @@ def test_what_fits_stays(bench: Bench) -> None:
 
 
 def test_what_does_not_fit_passes_in_groups(bench: Bench) -> None:
-    """4,096 samples: of 32 MiB 2,457 samples fit at a time, in two groups, each with all weights."""
+    """4,096 samples: of 32 MiB, 2,457 samples fit at a time, in two groups; each reads all weights."""
     ((dram_byte, moved_byte, cut_count),) = found(bench, 4096, "depth_first")
     assert cut_count == 0
     assert moved_byte == 4 * MIB + 2 * WEIGHTS + 8 * MIB
@@ -59,7 +59,7 @@ def test_what_does_not_fit_passes_in_groups(bench: Bench) -> None:
 
 
 def test_layer_by_layer_moves_more_through_the_chip(bench: Bench) -> None:
-    """Two kernels: the first writes 4,096 results of two bytes a sample and the second reads them as bytes, out of the same memory."""
+    """Two kernels: the first writes 4,096 results of two bytes per sample and the second reads them as bytes, from the same memory."""
     layers = found(bench, 2048, "xla")
     ((dram_byte, moved_byte, _),) = found(bench, 2048, "depth_first")
     assert len(layers) == 2
@@ -68,5 +68,5 @@ def test_layer_by_layer_moves_more_through_the_chip(bench: Bench) -> None:
 
 
 def test_what_has_no_memory_of_software_is_no_part_for_it(bench: Bench) -> None:
-    """A GPU's cache decides by itself what it holds."""
+    """Hardware decides the contents of a GPU's cache."""
     assert bench.rows("SELECT DISTINCT hardware FROM shape_cost WHERE backend = 'depth_first'") == [("tpu_v1",)]

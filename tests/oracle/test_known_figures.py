@@ -1,4 +1,4 @@
-"""Figures the cost model must come out at: systolic wavefronts, dispatch-bound runs, orders of models."""
+"""Figures that the cost model must reproduce: systolic wavefronts, dispatch-bound runs, orders of models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .generated import SAMPLE, Drawing, gemm, smallest_part, vector
 
 
 def product(m: int, n: int, k: int, kind: str = "linear", bias: bool = False) -> Graph:
-    """One matrix product as a model."""
+    """Make a model of one matrix product."""
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]
     source = drawing.tensor("input", drawing.size(m * k))
@@ -27,7 +27,7 @@ def product(m: int, n: int, k: int, kind: str = "linear", bias: bool = False) ->
 
 
 def activation(rows: int) -> Graph:
-    """One activation of rows x 128 as a model."""
+    """Make a model of one activation of rows x 128."""
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
     source = drawing.tensor("input", drawing.size(rows * 128))
@@ -37,7 +37,7 @@ def activation(rows: int) -> Graph:
 
 
 def attention(heads: int, queries: int, width: int, sharing: int = 1) -> Graph:
-    """One fused attention over its own queries as a model; so many heads share each head of keys."""
+    """Make a model of one fused self-attention; `sharing` query heads share each key head."""
     drawing = Drawing(powers=SAMPLE)
     drawing.graph.modules = [GraphModule(0, None, "", "Root", 0)]
     source = drawing.tensor("input", drawing.size(heads * queries * width))
@@ -71,7 +71,7 @@ def test_wavefront_pipelining(columns: int, share: float) -> None:
 
 
 def test_a_cube_is_sixteen_tiles() -> None:
-    """One product of 64 x 64 x 64 is sixteen of those tiles: 97 %."""
+    """One product of 64 x 64 x 64 is sixteen such tiles: 97 %."""
     with Bench(["mapped_step"]) as bench:
         bench.replace_part(smallest_part("kpu", array=(16, 16), units=1))
         bench.replace_rows(Scenario, [scenario(1, precision="int8", backend="kpu")])
@@ -91,7 +91,7 @@ def zoo() -> Iterator[Bench]:
 
 
 def latency(bench: Bench, model: str, hardware: str) -> tuple[float, float, str]:
-    """Time, dispatch time and bottleneck of the only scenario."""
+    """Return time, dispatch time and bottleneck of the only scenario."""
     query = "SELECT latency_s, host_issue_s, bottleneck FROM model_cost WHERE model = ? AND hardware = ?"
     return bench.rows(query, [model, hardware])[0]  # type: ignore[return-value]
 
@@ -118,8 +118,8 @@ def test_small_batches_wait_for_the_host(zoo: Bench, hardware: str, measured_s: 
 
 
 def test_eager_adds_the_bias_of_a_convolution_with_a_kernel_of_its_own() -> None:
-    """(4, 6) times (6, 10) with a bias of 10 in fp32: the kernel reads and writes 4 x 10 and reads 10, 360 bytes, on a
-    GPU; on a CPU the library adds it itself."""
+    """(4, 6) times (6, 10) with a bias of 10 in fp32: on a GPU the kernel reads and writes 4 x 10 and reads 10, 360 bytes; on a CPU the
+    library adds the bias itself."""
     with Bench(["kernel_cost"]) as bench:
         bench.add_graph(product(4, 10, 6, kind="conv", bias=True))
         bench.replace_rows(Scenario, [scenario(1)])
@@ -130,8 +130,8 @@ def test_eager_adds_the_bias_of_a_convolution_with_a_kernel_of_its_own() -> None
 
 
 def test_what_is_put_in_another_order_is_moved_once_more() -> None:
-    """6 x 10 weights, an image of 4 x 6 and a result of 4 x 10, 124 elements of 4 bytes, written and read again at a quarter
-    of the bandwidth: 992 / (bandwidth / 4)."""
+    """6 x 10 weights, an image of 4 x 6 and a result of 4 x 10: 124 elements of 4 bytes are written and read again at a quarter of the
+    bandwidth: 992 / (bandwidth / 4)."""
     with Bench(["kernel_cost"]) as bench:
         bench.add_graph(product(4, 10, 6, kind="conv"))
         bench.replace_rows(Scenario, [scenario(1)])
@@ -154,8 +154,8 @@ def test_what_is_put_in_another_order_is_moved_once_more() -> None:
 
 @pytest.mark.parametrize(("length", "layout"), [(512, "aliased"), (768, None), (1024, "aliased"), (513, None)])
 def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None) -> None:
-    """512 elements of 4 bytes are 2 KiB; 768 are 3, whose multiples meet in four sets of the 64. A result of 4 x 10
-    filled with its bias is 160 bytes, written and read."""
+    """512 elements of 4 bytes are 2 KiB; 768 are 3 KiB, whose multiples share four of the 64 sets. A result of 4 x 10 filled with its bias
+    is 160 bytes, written and read."""
     with Bench(["kernel_cost", "linear_call"]) as bench:
         bench.add_graph(product(4, 10, length, bias=True))
         bench.replace_rows(Scenario, [scenario(1)])
@@ -180,8 +180,8 @@ def test_rows_of_two_kibibytes_share_cache_sets(length: int, layout: str | None)
 def test_attention_on_a_processor_goes_by_blocks_of_queries(
     queries: int, backend: str, tile: int, rows: int, blocks: int
 ) -> None:
-    """Three heads on four units. 191 queries are 6 blocks of 32, 18 in all, 5 of them for a unit; 192 are 3 of 64; 300 are 5,
-    the last of 44; 900 are 4 of 256, the last of 132. Each block costs five rows more; keys come in whole vectors of 16."""
+    """Three heads on four units. 191 queries are 6 blocks of 32, 18 in all, 5 of them for one unit; 192 are 3 of 64; 300 are 5, the last
+    of 44; 900 are 4 of 256, the last of 132. Each block costs five rows more; keys come in whole vectors of 16."""
     units = 3 if rows == queries else 4
     with Bench(["step_mapping"]) as bench:
         bench.add_graph(attention(3, queries, 64))
@@ -199,8 +199,8 @@ def test_attention_on_a_processor_goes_by_blocks_of_queries(
 
 @pytest.mark.parametrize(("rows", "paged"), [(2792, 0.0), (2793, 2797 * 3000 * 4)])
 def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
-    """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and an image of 4 x 3,000 in another order are 33,552,000, one row
-    more 33,564,000; a tenth of the bandwidth."""
+    """32 MiB are 33,554,432 bytes: 2,792 x 3,000 weights and a reordered image of 4 x 3,000 are 33,552,000, one row more 33,564,000; at a
+    tenth of the bandwidth."""
     with Bench(["kernel_cost"]) as bench:
         bench.add_graph(product(4, rows, 3000, kind="conv"))
         bench.replace_rows(Scenario, [scenario(1)])
@@ -230,9 +230,9 @@ def test_a_large_block_gets_new_pages(rows: int, paged: float) -> None:
 def test_a_short_loop_stays_with_few_threads(
     rows: int, backend: str, team_size: float, thread_s: float, team_s: float
 ) -> None:
-    """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which
-    reaches all of the 50 GB/s that a core alone draws; a team takes twice the 20 ns of the part. ATen takes a thread for
-    each 32,768 elements: 256 rows. Of ONNX Runtime nothing is known."""
+    """128 x 128 elements give each of four threads the 4,096 that inductor asks for. A row less runs in one thread, which reaches all of a
+    core's 50 GB/s; a team takes twice the 20 ns of the part. ATen uses a thread per 32,768 elements: 256 rows. ONNX Runtime's rule is
+    unknown."""
     with Bench(["kernel_cost", "model_cost"]) as bench:
         bench.add_graph(activation(rows))
         bench.replace_rows(Scenario, [scenario(1, backend=backend)])
@@ -252,7 +252,7 @@ def test_a_short_loop_stays_with_few_threads(
 
 
 def test_a_backend_takes_anothers_efficiencies() -> None:
-    """On processors PyTorch runs eager at inductor's, until it has its own; ONNX Runtime at what holds for all."""
+    """On processors PyTorch eager uses inductor's efficiencies until it has its own; ONNX Runtime uses those common to all backends."""
     query = """
         SELECT backend, memory_fraction FROM part_backend JOIN chain_efficiency USING (efficiency_chain)
         WHERE kernel_class = 'activation' AND precision_class = '*' AND layout = 'nchw' AND operator_name = '*'
@@ -278,8 +278,8 @@ def test_a_backend_takes_anothers_efficiencies() -> None:
 
 @pytest.mark.parametrize(("heads", "queries", "units"), [(8, 192, 3), (8, 1, 3), (1, 300, 64)])
 def test_heads_that_share_keys_have_blocks_of_their_own(heads: int, queries: int, units: int) -> None:
-    """PyTorch's attention on a processor hands out the blocks of every head of queries: one of 192 has three of 64, however
-    many share its keys, and 300 are five blocks, so that at most five units work, on the softmax too."""
+    """PyTorch's attention on a processor distributes the blocks of every query head: one of 192 has three of 64, however many heads share
+    its keys; 300 are five blocks, so at most five units work, on the softmax too."""
     found = []
     for sharing in (1, heads):
         with Bench(["mapped_step", "kernel_cost"]) as bench:
@@ -295,8 +295,8 @@ def test_heads_that_share_keys_have_blocks_of_their_own(heads: int, queries: int
 
 
 def test_a_sibling_lends_what_was_learned_of_it() -> None:
-    """An A100 of 40 GB takes the rows of the A100 whose bandwidth is nearest: of any backend those of the SXM's with 80 GB, of
-    eager those of the PCIe card with 40. An L40, whose tensor cores do half as much, takes none of the L40S."""
+    """An A100 with 40 GB uses the rows of the A100 with the nearest bandwidth: for any backend those of the 80 GB SXM, for eager those of
+    the 40 GB PCIe card. An L40, whose tensor cores have half the rate, uses none of the L40S."""
     measured = [("a100_sxm4_80", "*"), ("a100_pcie_80", "eager"), ("a100_pcie_40", "eager"), ("l40s", "*")]
     insert = """
         INSERT INTO efficiency BY NAME SELECT * REPLACE (
@@ -328,7 +328,7 @@ def test_a_sibling_lends_what_was_learned_of_it() -> None:
 
 @pytest.mark.parametrize(("tokens", "experts"), [(1, 2.0), (2, 3.5), (4, 8 * (1 - 0.75**4)), (400, 8.0)])
 def test_tokens_choose_their_experts_independently(tokens: int, experts: float) -> None:
-    """Two of eight experts a token: the second meets one in four that the first read, 2 + 2 x 3/4, and so on."""
+    """Two of eight experts per token: the second token shares one in four with the first, 2 + 2 x 3/4, and so on."""
     with Bench(["border_byte"]) as bench:
         drawing = Drawing(powers=SAMPLE)
         drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "experts", "Experts", 1)]
@@ -357,8 +357,8 @@ def test_tokens_choose_their_experts_independently(tokens: int, experts: float) 
     ],
 )
 def test_a_chain_passes_in_groups_or_spills(batch: int, weight_byte: int, cut: int, passes: int, spilled: int) -> None:
-    """A link of 1 KiB a sample where 4 KiB may stay on chip: five samples go in two groups, the second reading the weights
-    again; weights of 1 MiB are read once, and the link leaves the chip and comes back."""
+    """A link of 1 KiB per sample where 4 KiB may stay on chip: five samples go in two groups, and the second reads the weights again; with
+    weights of 1 MiB, read once, the link leaves the chip and returns."""
     with Bench(["chain_cut", "part"]) as bench:
         drawing = Drawing(powers=SAMPLE)
         drawing.graph.modules = [GraphModule(0, None, "", "Root", 0), GraphModule(1, 0, "fc", "Linear", 1)]

@@ -1,4 +1,4 @@
-"""Domain-flow parts: more samples never take longer each, and dense convolutions reach the rate of depthwise ones."""
+"""Domain-flow parts: a larger batch never takes longer per sample, and dense convolutions reach the rate of depthwise ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bench() -> Iterator[Bench]:
 
 @pytest.mark.slow
 def test_time_a_sample_never_rises_with_the_batch(bench: Bench) -> None:
-    """By more than 2 %, from each batch to its double."""
+    """Each doubling of the batch raises the time per sample by at most 2 %."""
     rows = bench.rows("SELECT model, hardware, batch, latency_s / batch FROM model_cost ORDER BY ALL")
     assert len(rows) == 3 * 4 * len(BATCHES)
     pairs = itertools.pairwise(rows)
@@ -39,7 +39,7 @@ def test_time_a_sample_never_rises_with_the_batch(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_dense_convolutions_reach_the_rate_of_depthwise(bench: Bench) -> None:
-    """All of a model's together, at every batch."""
+    """The rates are those of all of a model's convolutions together, at every batch."""
     query = """
         SELECT m.hardware, m.batch, t.operator_class, SUM(m.flops) / SUM(m.ideal_s) AS rate
         FROM mapped_step AS m
@@ -57,29 +57,30 @@ def test_dense_convolutions_reach_the_rate_of_depthwise(bench: Bench) -> None:
 
 
 def shared(copies: float) -> float:
-    """Pixels of a square of 32 windows over the elements of its matrix, which holds each pixel of the image `copies` times."""
+    """Return distinct pixels of a square of 32 windows relative to the elements of its matrix, which has each pixel of the image `copies`
+    times."""
     return ((math.sqrt(32) - 1) / math.sqrt(copies) + 1) ** 2 / 32
 
 
 KERNELS = {
-    # The first convolution: 3 x 224 x 224 in, 64 x 147 weights, 64 x 112 x 112 out; M = 12,544, N = 64, K = 147. 392 x 2 tiles of
-    # 32 x 32: rows cross twice, columns 392 times. Only what the run begins with lies in main memory.
+    # The first convolution: 3 x 224 x 224 in, 64 x 147 weights, 64 x 112 x 112 out; M = 12,544, N = 64, K = 147. 392 x
+    # 2 tiles of 32 x 32: rows cross twice, columns 392 times. Main memory has only the data with which the run begins.
     "conv1": (
         150_528 + 9_408,
         150_528 + 9_408 + 802_816,
         12_544 * 147 * 2 * shared(12_544 * 147 / 150_528) + 147 * 64 * 392 + 802_816,
         12_544 * 147 * 2 + 147 * 64 * 392 + 802_816,
     ),
-    # The first of the second layer (docs/cost-model/kpu.md): 64 x 56 x 56 in, 128 x 576 weights, 128 x 28 x 28 out; 25 x 4 tiles
-    # in two halves, whose partial results are 4 bytes.
+    # The first of the second layer (docs/cost-model/kpu.md): 64 x 56 x 56 in, 128 x 576 weights, 128 x 28 x 28 out; 25
+    # x 4 tiles in two halves, whose partial results are 4 bytes.
     "layer2.0.conv1": (
         73_728,
         200_704 + 73_728 + 100_352,
         784 * 576 * 4 * shared(784 * 576 / 200_704) + 576 * 128 * 25 + 100_352 * (1 + 4),
         784 * 576 * 4 + 576 * 128 * 25 + 100_352,
     ),
-    # The classifier: 512 in, 1,000 x 512 weights, and 1,000 biases and results of 2 bytes, which no integer holds; 32 tiles in four
-    # quarters, and a row of a tile crosses with each.
+    # The classifier: 512 in, 1,000 x 512 weights, and 1,000 biases and results of 2 bytes, because int8 is too narrow;
+    # 32 tiles in four quarters, and a row of a tile crosses with each.
     "fc": (
         512_000 + 2_000,
         512 + 512_000 + 2_000 + 2_000,

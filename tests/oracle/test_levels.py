@@ -1,4 +1,4 @@
-"""Monotone and alive: more of a memory level never makes an answer slower, and each level matters to some workload."""
+"""Larger or faster memory levels never make an answer slower, and each level matters to some workload."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = {
     "kpu_t256": ("int8", "kpu"),
     "hexagon698": ("int8", "onnxruntime"),
 }
-"""A part of each of five families, with the precision and backend that it is asked in."""
+"""Precision and backend of a part of each of five families."""
 BATCHES = (1, 64)
 ROUNDING = 1e-9
 ELSEWHERE = {
@@ -28,7 +28,7 @@ ELSEWHERE = {
     ("rtx4090", "l1", "capacity"): "libraries stage through the scratchpad beside it",
     **{(part, "dram", "capacity"): "whether a model fits (`model_memory`)" for part in PARTS},
 }
-"""What has no time of its own, and where it shows instead."""
+"""Numbers without an effect on time, and the place where they matter instead."""
 
 Times = dict[tuple[str, int, str], tuple[float, float]]
 """Time and energy by model, batch and part; infinite where no tile fits."""
@@ -36,7 +36,7 @@ Times = dict[tuple[str, int, str], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Factors on one level of every part, by its place from the arithmetic."""
+    """A change of one level of every part, by factors; levels are counted from the arithmetic."""
 
     place: int
     bandwidth: float = 1.0
@@ -44,7 +44,7 @@ class Change:
 
 
 def state_derived_levels(bench: Bench) -> None:
-    """Make what follows from a rule the part's own number, so that a factor on it counts."""
+    """State a number that follows from a rule as the part's own, so that a factor on it counts."""
     columns = (
         "hardware, level, scope, management, technology, capacity_byte, bandwidth_byte_per_s, unit_bandwidth_byte_per_s"
     )
@@ -55,8 +55,8 @@ def state_derived_levels(bench: Bench) -> None:
 
 
 def lift_limits(bench: Bench) -> None:
-    """No power limit, the static power as it was: a tile is chosen at full clock, and under a limit the run whose tiles take
-    less energy may be the faster one."""
+    """Remove the power limit and keep the static power: a tile is chosen at full clock, and under a limit the run whose tiles take less
+    energy may be faster."""
     watts = bench.rows("SELECT hardware, value FROM part_energy WHERE what = 'static'")
     for part, static_w in watts:
         bench.execute("UPDATE hardware_power SET tdp_w = 1e6, idle_w = ? WHERE hardware = ?", [static_w, part])
@@ -84,7 +84,7 @@ def bench() -> Iterator[Bench]:
 
 
 def levels(bench: Bench) -> dict[str, list[str]]:
-    """Levels of each part from the arithmetic outwards."""
+    """Return the levels of each part from the arithmetic outwards."""
     rows = bench.rows(
         "SELECT hardware, level FROM hardware_memory JOIN memory_level USING (level) ORDER BY hardware, depth"
     )
@@ -92,7 +92,7 @@ def levels(bench: Bench) -> dict[str, list[str]]:
 
 
 def measured(bench: Bench, change: Change | None = None) -> Times:
-    """Answers with the change in force."""
+    """Evaluate the answers with the change."""
     places = levels(bench)
     if change is not None:
         chosen = [(part, found[change.place]) for part, found in places.items() if change.place < len(found)]
@@ -115,7 +115,7 @@ def measured(bench: Bench, change: Change | None = None) -> Times:
 
 
 def moved(before: Times, after: Times, part: str) -> list[tuple[str, int, float, float]]:
-    """Workloads of a part whose time and energy differ, with both ratios."""
+    """Return the workloads of a part whose time or energy differs, with both ratios."""
     ratios = [
         (model, batch, after[model, batch, name][0] / time, after[model, batch, name][1] / energy)
         for (model, batch, name), (time, energy) in before.items()
@@ -125,14 +125,14 @@ def moved(before: Times, after: Times, part: str) -> list[tuple[str, int, float,
 
 
 def slower(less: Times, more: Times) -> list[object]:
-    """Workloads that take longer with more."""
+    """Return the workloads that take longer with more."""
     return [(key, less[key], more[key]) for key in less if more[key][0] > less[key][0] * (1 + ROUNDING)]
 
 
 @pytest.mark.slow
 def test_more_is_never_slower_and_every_level_matters(bench: Bench) -> None:
-    """Each level of each part: its bandwidth at a 64th, its capacity at a 16th, and at that bandwidth at a half too, and
-    more of both. What is printed stands in docs/cost-model/levels.md."""
+    """Each level of each part: its bandwidth at a 64th, its capacity at a 16th, and at that bandwidth at a half too, and more of both.
+    docs/cost-model/levels.md has the printed rows."""
     base, places = measured(bench), levels(bench)
     assert len({part for _, _, part in base}) == len(PARTS)
     dead = []

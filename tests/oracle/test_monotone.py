@@ -1,4 +1,4 @@
-"""More of a resource never costs time; more samples never save any."""
+"""More of a resource never costs time; a larger batch never saves any."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHOLE = """
     FROM model_cost AS c JOIN part_support AS t USING (hardware, backend, precision)
     WHERE t.chunk_element IS NULL
 """
-"""Runs in which no loop passes from few threads to more."""
+"""Query for runs in which no loop switches from few threads to more."""
 KERNELS = """
     SELECT
         CONCAT(
@@ -45,16 +45,15 @@ KERNELS = """
     FROM kernel_cost
     WHERE chunk_element IS NOT NULL
 """
-"""Kernels of the other runs at full clock (a limit acts on the run), in one thread and in all; of those that take a thread a
-chunk, the time of all threads together while there are few: a loop twice as long has twice the threads, which share what
-they all read."""
+"""Query for kernels of the other runs at full clock (a limit acts on the run), in one thread and in all. For loops with a thread per
+chunk, the time summed over threads while there are few: a loop twice as long has twice the threads, which share common reads."""
 PAGES = """
     SELECT CONCAT(model, ' ', hardware, ' ', precision) AS key, batch, SUM(paging_s) AS value
     FROM kernel_cost
     WHERE chunk_element IS NOT NULL
     GROUP BY ALL
 """
-"""Fresh pages of those runs: they belong to the run, not to one kernel."""
+"""Query for fresh pages of those runs: they belong to the run, not to one kernel."""
 BATCHES = (1, 2, 3, 4, 7, 8, 16, 17, 33, 64, 100, 256)
 
 
@@ -66,13 +65,13 @@ def generated() -> Iterator[Bench]:
 
 
 def latencies(bench: Bench) -> dict[tuple[int, str], float]:
-    """Time of every target by scenario and part; infinite where no tile fits."""
+    """Return the time of every target by scenario and part; infinite if no tile fits."""
     query = "SELECT scenario_id, hardware, latency_s FROM model_cost"
     return {(s, h): math.inf if t is None else t for s, h, t in bench.rows(query)}
 
 
 def with_clock(row: Row, factor: float) -> Row:
-    """A power mode that runs faster."""
+    """Return a faster power mode."""
     return (
         row.model_copy(update={"clock_fraction": row.clock_fraction * factor})
         if isinstance(row, HardwarePower)
@@ -81,21 +80,21 @@ def with_clock(row: Row, factor: float) -> Row:
 
 
 def with_peak(row: Row, factor: float) -> Row:
-    """A faster peak."""
+    """Return a faster peak."""
     return (
         row.model_copy(update={"peak_ops_per_s": row.peak_ops_per_s * factor}) if isinstance(row, HardwarePeak) else row
     )
 
 
 def with_bandwidth(row: Row, factor: float) -> Row:
-    """A faster main memory or last-level cache."""
+    """Return a faster main memory or last-level cache."""
     if not isinstance(row, HardwareMemory) or row.bandwidth_byte_per_s is None or row.scope == "unit":
         return row
     return row.model_copy(update={"bandwidth_byte_per_s": row.bandwidth_byte_per_s * factor})
 
 
 def improved(bench: Bench, improve: Callable[[Row, float], Row], data: st.DataObject) -> None:
-    """A part of each family, and the same with more of something."""
+    """Compare a part of each family with the same part with more of a resource."""
     rows = [row for family in KINDS for row in data.draw(parts(family))]
     factor = data.draw(st.sampled_from([1.01, 1.5, 10.0]))
     bench.replace_rows(Scenario, [scenario(i, batch=8, precision=p, backend=b) for i, (p, b) in enumerate(RUNS)])
@@ -117,7 +116,7 @@ IMPROVEMENTS = (with_bandwidth, with_peak, with_clock)
 @SAME
 @given(data=st.data())
 def test_more_of_a_resource(generated: Bench, improve: Callable[[Row, float], Row], data: st.DataObject) -> None:
-    """Bandwidth, peak and clock of any part."""
+    """The resource is bandwidth, peak or clock of any part."""
     improved(generated, improve, data)
 
 
@@ -126,12 +125,12 @@ def test_more_of_a_resource(generated: Bench, improve: Callable[[Row, float], Ro
 @ANEW
 @given(data=st.data())
 def test_more_of_a_resource_anew(generated: Bench, improve: Callable[[Row, float], Row], data: st.DataObject) -> None:
-    """Other examples each time."""
+    """New examples each time."""
     improved(generated, improve, data)
 
 
 def falls(bench: Bench, query: str) -> list[tuple[object, ...]]:
-    """Rows of (key, batch, value) whose value is smaller than at the batch before."""
+    """Return rows of (key, batch, value) whose value is smaller than at the batch before."""
     statement = f"""
         WITH values_by_batch AS ({query}),
         steps AS (SELECT *, LAG(value) OVER (PARTITION BY key ORDER BY batch) AS before FROM values_by_batch)
@@ -141,12 +140,12 @@ def falls(bench: Bench, query: str) -> list[tuple[object, ...]]:
 
 
 def batches(precision: str, backend: str, first: int) -> list[Scenario]:
-    """One scenario a batch."""
+    """Make one scenario per batch."""
     return [scenario(first + i, batch=b, precision=precision, backend=backend) for i, b in enumerate(BATCHES)]
 
 
 def enlarged(bench: Bench, data: st.DataObject) -> None:
-    """A network on a part of each family at many batches."""
+    """Compare many batches of a network on a part of each family."""
     bench.replace_part([row for family in KINDS for row in data.draw(parts(family))])
     bench.replace_rows(Scenario, [s for i, (p, b) in enumerate(RUNS) for s in batches(p, b, 100 * i)])
     bench.add_graph(data.draw(graphs(4)))
@@ -166,7 +165,7 @@ def test_larger_batches(generated: Bench, data: st.DataObject) -> None:
 @ANEW
 @given(data=st.data())
 def test_larger_batches_anew(generated: Bench, data: st.DataObject) -> None:
-    """Other examples each time."""
+    """New examples each time."""
     enlarged(generated, data)
 
 

@@ -1,4 +1,4 @@
-"""Whole kernels and runs: what the views answer is what another reading of the design comes out at."""
+"""Whole kernels and runs: the views' answers equal those of a second implementation of the design."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .physics import Prediction, predict
 
 RELATIVE = 1e-9
 ROUNDING = 1e-15
-"""Of a time since the run began, as its share: a few units in the last place."""
+"""Rounding of a time since the run began, relative to it: a few units in the last place."""
 
 K = ("model", "scenario_id", "hardware")
 VIEWS: dict[str, tuple[str, ...]] = {
@@ -30,12 +30,12 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "operator_cost": ("kernel_id", "operator_id"),
     "model_cost": (),
 }
-"""Views compared and what tells their rows of one target apart. Columns: all that the prediction has."""
+"""Views compared, and the key columns of their rows within one target. Compared columns: all in the prediction."""
 Rows = dict[Any, Record]
 
 
 def rows_of(bench: Bench, view: str, names: dict[str, str]) -> dict[Any, Rows]:
-    """A view's rows by target and the rest of their key, with the backend's number: one query for all."""
+    """Return a view's rows by target and the rest of their key, with the backend's number: one query for all."""
     keys = VIEWS[view]
     where = "WHERE step_id IS NOT NULL" if view == "mapped_step" else ""
     columns = ", ".join(names)
@@ -46,7 +46,7 @@ def rows_of(bench: Bench, view: str, names: dict[str, str]) -> dict[Any, Rows]:
 
 
 def differences(view: str, found: Rows, expected: Rows, run_s: float) -> Iterator[str]:
-    """What differs by more than rounding, in a run of `run_s`."""
+    """Yield values that differ by more than rounding, in a run of `run_s` seconds."""
     if found.keys() != expected.keys():
         yield f"{view}: rows {sorted(found.keys() ^ expected.keys())} are on one side only"
     for key in found.keys() & expected.keys():
@@ -55,8 +55,8 @@ def differences(view: str, found: Rows, expected: Rows, run_s: float) -> Iterato
         for column, plain in expected[key].items():
             sql = found[key][column]
             if isinstance(plain, float) and sql is not None:
-                # What is left of a long sum of larger numbers keeps their rounding error: of times, or of these times
-                # at most a kilowatt.
+                # The difference of large sums keeps their rounding error: of times, or of these times at most a
+                # kilowatt.
                 left = ROUNDING * run_s * (1.0 if column.endswith("_s") else 1000.0)
                 is_same = math.isclose(sql, plain, rel_tol=max(RELATIVE, rounding), abs_tol=max(1e-21, left))
             else:
@@ -66,7 +66,7 @@ def differences(view: str, found: Rows, expected: Rows, run_s: float) -> Iterato
 
 
 def by_view(made: Prediction | None) -> dict[str, Rows]:
-    """A prediction's rows under the views they must equal."""
+    """Return a prediction's rows by the view they must equal."""
     if made is None or not made.kernels:
         return {view: {} for view in VIEWS}
     lists = {
@@ -76,7 +76,7 @@ def by_view(made: Prediction | None) -> dict[str, Rows]:
 
 
 def check(bench: Bench, models: list[str]) -> int:
-    """Compare every target of these models, and return how many there are."""
+    """Compare every target of these models, and return their number."""
     bench.evaluate()
     scenarios = bench.connection.sql("SELECT * FROM scenario").pl().to_dicts()
     parts_asked = [name for (name,) in bench.rows("SELECT hardware FROM hardware")]
@@ -101,7 +101,7 @@ def check(bench: Bench, models: list[str]) -> int:
 
 
 def memory_differences(bench: Bench, model: str, runs: dict[int, Run]) -> Iterator[str]:
-    """Peak memory of every run, whatever part."""
+    """Yield differences in the peak memory of every run, which is the same on all parts."""
     found = bench.connection.sql(f"SELECT * FROM run_memory WHERE model = '{model}'").pl().to_dicts()
     rows = {(row["scenario_id"],): row for row in found}
     expected = {(number,): run.memory for number, run in runs.items() if run.is_valid}
@@ -117,7 +117,7 @@ def generated() -> Iterator[Bench]:
 
 @st.composite
 def scenarios(draw: st.DrawFn, scenario_id: int) -> Scenario:
-    """Conditions of a run; many parts will not be able to run it."""
+    """Draw the conditions of a run; many parts cannot run it."""
     backends = ["eager", "eager", "inductor", "tensorrt", "onnxruntime", "openvino", "xla", "kpu"]
     return scenario(
         scenario_id,
@@ -133,7 +133,7 @@ def scenarios(draw: st.DrawFn, scenario_id: int) -> Scenario:
 
 
 def compare(bench: Bench, data: st.DataObject) -> None:
-    """Two graphs on a part of each family under five scenarios."""
+    """Compare two graphs on a part of each family under five scenarios."""
     bench.replace_part([row for family in KINDS for row in data.draw(parts(family))])
     bench.replace_rows(Scenario, [data.draw(scenarios(i)) for i in range(1, 6)])
     check(bench, [bench.add_graph(data.draw(graphs()), f"generated{i}") for i in range(2)])
@@ -158,7 +158,7 @@ def test_generated(generated: Bench, data: st.DataObject) -> None:
 @settings(max_examples=30, derandomize=False, **USUAL)
 @given(data=st.data())
 def test_generated_anew(generated: Bench, data: st.DataObject) -> None:
-    """Other examples each time."""
+    """New examples each time."""
     compare(generated, data)
 
 
@@ -174,7 +174,7 @@ REAL_RUNS = [
 
 
 def compare_real(names: tuple[str, ...], batch: int) -> None:
-    """Models of torchvision on a part of each kind."""
+    """Compare models of torchvision on a part of each kind."""
     with Bench([*VIEWS, "run_memory"], with_parts=True) as bench:
         bench.execute(f"DELETE FROM hardware WHERE hardware NOT IN {REAL_PARTS}")
         runs = [scenario(i, batch=batch, precision=p, backend=b) for i, (p, b) in enumerate(REAL_RUNS)]
@@ -201,5 +201,5 @@ def test_real_models() -> None:
     ],
 )  # fmt: skip
 def test_more_real_models(name: str) -> None:
-    """Several samples at a time."""
+    """Several samples per run."""
     compare_real((name,), 3)

@@ -1,4 +1,4 @@
-"""Reports and rollups over rows that a test writes out: what must come out is worked out by hand beside them."""
+"""Reports and rollups over rows that a test writes, with expected values computed by hand."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from charz.sql import documents, layers, terms, views
 
 Record = dict[str, Any]
 MADE = "kernel_term"
-"""The one report without a file: it is made from what the files of mechanisms say."""
+"""The one report without a file: it is generated from the headers of the mechanisms' files."""
 
 
 class ReportBench(Bench):
-    """The tables, with the report that is made."""
+    """The bench with the generated report."""
 
     def __init__(self) -> None:
         super().__init__()
         self.files[MADE] = views.ROOT / layers.REPORT / f"{MADE}.sql"
 
     def body(self, relation: str) -> str:
-        """The statement of a relation, that of the made one from the files that name a term."""
+        """Return the statement of a relation; of the generated one, from the files that name a term."""
         if relation == MADE and relation not in self.bodies:
             texts = {path: path.read_text() for name, path in self.files.items() if name != MADE}
             named = [documents.parse(path, text) for path, text in texts.items() if "\n-- Term:" in text]
@@ -34,14 +34,14 @@ class ReportBench(Bench):
         return super().body(relation)
 
     def insert(self, relation: str, records: list[Record]) -> None:
-        """Rows, completed with the usual conditions too."""
+        """Insert rows, completed with the usual conditions too."""
         usual = {name: value for name, value in CONDITIONS.items() if name in self.columns[relation]}
         super().insert(relation, [usual | record for record in records])
 
 
 @pytest.fixture(scope="session")
 def bench() -> Iterator[ReportBench]:
-    """The tables, made once."""
+    """The bench, made once."""
     made = ReportBench()
     yield made
     made.connection.close()
@@ -49,7 +49,7 @@ def bench() -> Iterator[ReportBench]:
 
 @pytest.fixture
 def evaluate(bench: ReportBench) -> Callable[..., list[Record]]:
-    """`evaluate("model_work", run=[{...}], shape=[{...}])` -> its rows."""
+    """A function: `evaluate("model_work", run=[{...}], shape=[{...}])` returns its rows."""
 
     def rows(relation: str, **given: list[Record]) -> list[Record]:
         return bench.evaluate(relation, given)
@@ -59,13 +59,12 @@ def evaluate(bench: ReportBench) -> Callable[..., list[Record]]:
 
 @pytest.fixture
 def gives(bench: ReportBench) -> Callable[..., None]:
-    """`gives("model_work", [{"macs": 17.0}], run=[{...}], shape=[{...}])`: the view has as many rows as are expected, and each
-    holds what is expected of it; `by` names the columns that tell them apart.
+    """A function: `gives("model_work", [{"macs": 17.0}], run=[{...}], shape=[{...}])` checks that the view has exactly the expected rows
+    with the expected values; `by` names the columns that identify a row.
 
-    And the same with rows of other runs and parts beside them, which differ in one key each and hold other numbers: what
-    joins or sums rows of different keys answers otherwise. Keys that the report compares `across`, and those that
-    it has not, stay as they are; `within` names further ones that must not mix,
-    and `free` columns of a relation that are called like a key and are none.
+    The check runs again with additional rows of other runs and parts that differ in one key each and have other numbers: a view that
+    joins or sums rows of different keys then fails. Keys that the report compares `across`, and keys it lacks, stay equal; `within`
+    names further keys that must not mix, and `free` columns of a relation that have a key's name but another meaning.
     """
 
     def holds(
@@ -87,7 +86,7 @@ def gives(bench: ReportBench) -> Callable[..., None]:
 
 
 def compare(what: str, rows: Sequence[Record], expected: Sequence[Record], by: Sequence[str]) -> None:
-    """Fail where the rows are not those expected."""
+    """Fail if the rows differ from those expected."""
     assert len(rows) == len(expected), f"{what}: {len(rows)} rows, {len(expected)} expected"
     found = {tuple(row[name] for name in by): row for row in rows}
     for record in expected:

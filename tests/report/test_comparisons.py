@@ -1,4 +1,4 @@
-"""Reports that set runs and parts beside others."""
+"""Reports that compare runs and parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAME = ["context", "phase", "memory_format", "host_factor", "cache_state", "powe
 
 
 def test_batch_sweep(gives: Gives) -> None:
-    """9 of at most 10 samples a second are reached at batch 4; 64 samples a time would make 20 and do not fit."""
+    """Batch 4 reaches 9 of at most 10 samples per second; batch 64 would make 20 and does not fit."""
     rates = {1: 5.0, 4: 9.0, 16: 10.0, 64: 20.0}
     gives(
         "batch_sweep",
@@ -38,7 +38,7 @@ def test_batch_sweep(gives: Gives) -> None:
 @pytest.mark.parametrize("changed", [{name: "other"} for name in ("phase", "memory_format", "cache_state", "power")]
                          + [{"context": 7}, {"host_factor": 2.0}])  # fmt: skip
 def test_batches_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:
-    """They saturate for themselves."""
+    """Runs under other conditions saturate separately."""
     rows = evaluate(
         "batch_sweep",
         target_cost=[
@@ -57,7 +57,7 @@ def test_batches_under_other_conditions(evaluate: Evaluate, changed: Record) -> 
 
 
 POLICIES = {"int8": (2.0, 1.0, 25.0), "fp16": (5.0, 2.0, 50.0), "bf16": (4.0, 4.0, 60.0), "fp32": (10.0, 8.0, 100.0)}
-"""Precision -> its seconds, joules and bytes."""
+"""Seconds, joules and bytes of each precision."""
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ POLICIES = {"int8": (2.0, 1.0, 25.0), "fp16": (5.0, 2.0, 50.0), "bf16": (4.0, 4.
     ],
 )
 def test_precision_comparison(gives: Gives, names: list[str], base: str) -> None:
-    """Beside fp32, else bf16, else fp16."""
+    """The base is fp32, else bf16, else fp16."""
     base_s, base_j, base_byte = POLICIES[base]
     rows = [(name, *POLICIES[name]) for name in names]
     gives(
@@ -93,7 +93,7 @@ def test_precision_comparison(gives: Gives, names: list[str], base: str) -> None
 
 
 def test_the_default_policy_of_the_backend_is_the_base(gives: Gives) -> None:
-    """4 s, and not the 8 s of strict single precision."""
+    """The default takes 4 s, strict single precision 8 s."""
     runs = [("fp32", 8.0), ("mixed", 4.0), ("fp16", 2.0)]
     gives(
         "precision_comparison",
@@ -107,7 +107,7 @@ def test_the_default_policy_of_the_backend_is_the_base(gives: Gives) -> None:
 
 
 def test_of_equal_policies_the_first_is_the_base(gives: Gives) -> None:
-    """By name, then by scenario: 8 s, not 4."""
+    """The first by name, then by scenario: 8 s, not 4."""
     runs = [("int8", 2, 8.0), ("int8", 3, 4.0), ("int9", 1, 2.0)]
     gives(
         "precision_comparison",
@@ -126,7 +126,7 @@ REASONS = {"team": "threads"}
 
 @pytest.mark.parametrize("longest", TERMS)
 def test_architecture_comparison(gives: Gives, longest: str) -> None:
-    """10 s on `a` against 25 on `b`: 11 more of one term and 1 of each other."""
+    """10 s on `a` against 25 on `b`: 11 s more in one term and 1 s more in each other."""
     times = dict(zip(TERMS, (4.0, 3.0, 1.0, 1.5, 0.5), strict=True))
     more = {name: 11.0 if name == longest else 1.0 for name in TERMS}
     reason = REASONS.get(longest, longest)
@@ -182,7 +182,7 @@ def test_parts_under_other_conditions_do_not_compare(evaluate: Evaluate, changed
 
 
 def test_equally_fast_parts(evaluate: Evaluate) -> None:
-    """Neither is slower; energies of other scopes do not compare."""
+    """Neither is slower; energies of different scopes are not compared."""
     rows = evaluate(
         "architecture_comparison",
         kernel_sum=[{"hardware": name, "latency_s": 1.0, **{f"{t}_s": 0.2 for t in TERMS}} for name in "ab"],
@@ -202,7 +202,8 @@ NOW = {
     "energy_scope": "board", "fits_device": True,
 }  # fmt: skip
 CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
-    # What is changed, and: kind, to what, seconds and joules saved, bytes, dollars a million, seconds to a result, trade.
+    # A change, and its opportunity: kind, change, seconds and joules saved, bytes, dollars per million, seconds to a
+    # result, trade.
     ({"scenario_id": 2, "batch": 8, "latency_s": 8.0, "sample_s": 1.0, "sample_j": 2.0, "sample_usd": 0.0005,
       "peak_memory_byte": 300.0},
      ("batch", "batch 8", 3.0, 6.0, 0.0, 500.0, -4.0, "each result waits for the whole batch, 200 % more memory")),
@@ -226,10 +227,10 @@ CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
      ("part", "drawn", 1.0, None, 0.0, 0.0, 0.0, "simulated part: no silicon exists")),
     ({"hardware": "hungry", "sample_s": 3.0, "sample_j": 9.0},
      ("part", "hungry", 1.0, 0.0, 0.0, 0.0, 0.0, "13 % more energy")),
-    # A loss of 0.4 % is none to speak of.
+    # A loss of 0.4 % is not mentioned.
     ({"hardware": "wider", "sample_s": 3.0, "peak_memory_byte": 100.4}, ("part", "wider", 1.0, 0.0, 0.0, 0.0, 0.0, "none known")),
     ({"hardware": "better", "sample_s": 3.0, "sample_j": 7.0}, ("part", "better", 1.0, 1.0, 0.0, 0.0, 0.0, "none known")),
-    # No gain, no room, two changes at once, and what a change does not reach.
+    # Changes without an opportunity: no gain, no room, two changes at once, unrelated changes.
     ({"hardware": "same"}, None),
     ({"hardware": "rounded", "sample_s": 4.0 - 1e-12, "sample_j": 8.0 - 1e-12}, None),
     ({"hardware": "full", "sample_s": 1.0, "fits_device": False}, None),
@@ -247,7 +248,7 @@ CHOICES: list[tuple[Record, tuple[Any, ...] | None]] = [
 
 
 def test_opportunity(gives: Gives) -> None:
-    """4 s and 8 J a sample now, 0.001 dollars and 100 bytes. What is lost is no saving: the trade says how much of that."""
+    """4 s and 8 J per sample now, 0.001 dollars and 100 bytes. A loss is not a saving: the trade states it."""
     names = ("saved_s", "saved_j", "saved_memory_byte", "saved_million_usd", "saved_latency_s")
     expected = []
     for _, answer in CHOICES:
@@ -273,7 +274,7 @@ def test_opportunity(gives: Gives) -> None:
 
 
 def test_a_gain_of_energy_alone(gives: Gives) -> None:
-    """What saves no time and half of the energy is one; of two scenarios under one name neither changes anything."""
+    """A change that saves half of the energy and no time is an opportunity; two scenarios under one name change nothing."""
     twin = NOW | {"scenario_id": 2, "sample_s": 1.0}
     gives(
         "opportunity",
@@ -286,7 +287,7 @@ def test_a_gain_of_energy_alone(gives: Gives) -> None:
 
 
 PARTS = {
-    # s, J, bytes, dollars an hour, of four samples; simulated
+    # s, J, bytes, dollars per hour, for four samples; simulated
     "fast": (1.0, 4.0, 10.0, 36.0, False),
     "slow": (2.0, 4.0, 10.0, 36.0, False),
     "frugal": (3.0, 1.0, 10.0, 36.0, False),
@@ -297,7 +298,7 @@ PARTS = {
     "drawn": (0.25, 0.25, 1.0, 36.0, True),
     "unpriced": (0.1, 0.1, 1.0, None, False),
 }
-"""Of these `full` does not fit."""
+"""Choices; `full` does not fit."""
 FRONT = {
     "slow": (1, "fast eager fp32 batch 4"), "poor": (5, "fast eager fp32 batch 4"),
     "unpriced": (0, None),
@@ -305,7 +306,7 @@ FRONT = {
 
 
 def test_recommendation(gives: Gives) -> None:
-    """`fast` beats `slow`; `poor` is beaten by five; a part without silicon beats none that has it, an unknown price none."""
+    """`fast` beats `slow`; `poor` is beaten by five; a part without silicon never beats one with silicon, an unknown price beats nothing."""
     gives(
         "recommendation",
         [
@@ -340,7 +341,7 @@ def test_recommendation(gives: Gives) -> None:
 
 
 def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> list[tuple[int, str | None]]:
-    """Who beats each of two choices, that are alike but for what is said."""
+    """Return the dominators of two choices that are equal except for the given values."""
     costs = [{"latency_s": 1.0, "energy_j": 1.0}, {"latency_s": 1.0, "energy_j": 1.0}]
     both = [
         {"peak_memory_byte": 1.0, "dram_byte": 9.0, "energy_scope": "board", "usd": 1.0, **one}
@@ -375,7 +376,7 @@ def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> lis
     ],
 )  # fmt: skip
 def test_better_in_one_respect(evaluate: Evaluate, better: Record) -> None:
-    """And no worse in the others."""
+    """And not worse in the others."""
     assert chosen(evaluate, better, {}) == [(0, None), (1, "a eager fp32 batch 1")]
     assert chosen(evaluate, {"is_simulated": True}, better) == [(1, "b eager fp32 batch 1"), (0, None)]
 
@@ -393,7 +394,7 @@ def test_better_in_one_respect(evaluate: Evaluate, better: Record) -> None:
     ],
 )  # fmt: skip
 def test_neither_beats_the_other(evaluate: Evaluate, other: Record) -> None:
-    """Where they are equal within rounding, each is better in one respect, or energies are of other scopes."""
+    """Choices equal within rounding, each better in one respect, or with energies of different scopes."""
     assert chosen(evaluate, {}, other) == [(0, None)] * 2
 
 
@@ -401,7 +402,7 @@ def test_neither_beats_the_other(evaluate: Evaluate, other: Record) -> None:
     "gain", [{"peak_memory_byte": 0.995}, {"energy_j": 0.995}, {"usd": 0.995}, {"peak_memory_byte": 0.991, "energy_j": 0.991}]
 )
 def test_less_than_one_percent_makes_no_point_of_the_front(evaluate: Evaluate, gain: Record) -> None:
-    """Twice as slow for it is beaten; 1.1 % would be a point."""
+    """A choice twice as slow with that gain is beaten; with 1.1 % it would be on the front."""
     slow = {"latency_s": 2.0}
     assert chosen(evaluate, slow | gain, {}) == [(1, "b eager fp32 batch 1"), (0, None)]
     assert chosen(evaluate, {}, slow | gain) == [(0, None), (1, "a eager fp32 batch 1")]
@@ -410,7 +411,7 @@ def test_less_than_one_percent_makes_no_point_of_the_front(evaluate: Evaluate, g
 
 
 def test_of_two_that_are_nearly_equal_one_stays(evaluate: Evaluate) -> None:
-    """Each is less than 1 % better in one respect: the one with the smaller product."""
+    """Each is less than 1 % better in one respect: the one with the smaller product stays."""
     first, second = {"energy_j": 1.005}, {"peak_memory_byte": 1.006}
     assert chosen(evaluate, first, second) == [(0, None), (1, "a eager fp32 batch 1")]
 
@@ -421,7 +422,7 @@ def test_choices_for_other_work(evaluate: Evaluate, changed: Record) -> None:
 
 
 def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
-    """By part: `a` and `b` beat `c` alike; an unknown energy beats nothing."""
+    """The first by part: `a` and `b` beat `c` alike; an unknown energy beats nothing."""
     names = "abcd"
     rows = evaluate(
         "recommendation",
@@ -440,7 +441,7 @@ def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
 
 
 def test_precisions_that_are_compared(evaluate: Evaluate) -> None:
-    """Weights in 4 bits of floating point are not compared where the part computes in 8 and more; integers of 4 bits are."""
+    """4-bit floating-point weights are not compared where the part computes in 8 bits and more; 4-bit integers are."""
     rows = evaluate(
         "compared_precision",
         part_support=[{"precision": policy} for policy in ("fp16", "w4_float", "w8_float", "w4_integer")],
@@ -458,9 +459,8 @@ def test_precisions_that_are_compared(evaluate: Evaluate) -> None:
 
 
 def test_llm_serving(gives: Gives) -> None:
-    """After a prompt of 8 tokens, the longest prefill that the context of 10 reaches: 3 s for 2 samples of it; then 4 tokens a
-    second at 0.5 J and 1e-6 dollars each. What does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, and states of
-    2 samples 6 more."""
+    """The prompt has 8 tokens, the longest prefill within the context of 10: 3 s for 2 samples; then 4 tokens per second at 0.5 J and 1e-6
+    dollars each. A run that does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, states of 2 samples 6 more."""
     token = {"phase": "decode", "batch": 2, "context": 10}
     prompt = {"phase": "prefill", "batch": 2, "context": 0}
     gives(
@@ -483,7 +483,7 @@ def test_llm_serving(gives: Gives) -> None:
                      "peak_memory_byte": 91.0, "device_byte": 90.0},
             token | {"scenario_id": 7, "context": 4, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0,
                      "fits_device": True},
-            # It fits by itself, its prompt does not.
+            # The run fits, its prompt does not.
             token | {"scenario_id": 9, "context": 9, "batch": 3, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0,
                      "fits_device": True},
             prompt | {"scenario_id": 10, "sequence": 9, "batch": 3, "latency_s": 3.0, "peak_memory_byte": 90.0},
@@ -510,7 +510,7 @@ def test_llm_serving(gives: Gives) -> None:
     ],
 )  # fmt: skip
 def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) -> None:
-    """It is no prompt of this run."""
+    """The row is not the prompt of this run."""
     (row,) = evaluate(
         "llm_serving",
         target_cost=[
@@ -524,7 +524,7 @@ def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) ->
 
 
 def test_what_differs_by_rounding_is_no_gain(evaluate: Evaluate) -> None:
-    """A billionth of 4 s and of 8 J: 1 ns and 1 nJ are none, 6 ns and 12 nJ are."""
+    """A billionth of 4 s and of 8 J: 1 ns and 1 nJ are no gain, 6 ns and 12 nJ are."""
     choices = {
         "same_s": {"sample_s": 4.0 - 1e-9}, "same_j": {"sample_j": 8.0 - 1e-9}, "less_s": {"sample_s": 4.0 - 6e-9},
         "less_j": {"sample_j": 8.0 - 12e-9},

@@ -20,7 +20,7 @@ KERNELS = [
 
 
 def test_kernel_edp(gives: Gives) -> None:
-    """With the call 4 + 2 s and 6 + 2 J, 48 J s: (2 * 6 + 3 * 8) / 2 and (4 * 6 + 1 * 8) / 2 of them, and 14 of the call."""
+    """With the call 4 + 2 s and 6 + 2 J, 48 J s: the kernels' shares are (2 * 6 + 3 * 8) / 2 and (4 * 6 + 1 * 8) / 2, the call's is 14."""
     gives(
         "kernel_edp",
         [
@@ -42,7 +42,7 @@ def test_one_unknown_energy_leaves_the_product_unknown(gives: Gives) -> None:
 
 
 def test_kernels_that_differ_by_rounding_keep_their_order(gives: Gives) -> None:
-    """By number: the second takes 1e-14 more."""
+    """The order by number stays: the second takes 1e-14 more."""
     kernels = [KERNELS[0] | {"kernel_id": 1}, KERNELS[0] | {"kernel_id": 2, "energy_j": 2.0 * (1 + 1e-14)}]
     gives("kernel_edp", [{"kernel_id": i, "edp_rank": i} for i in (1, 2)], by=["kernel_id"], kernel_time=kernels)
 
@@ -58,7 +58,7 @@ SHARED = [
 
 
 def test_model_edp(gives: Gives) -> None:
-    """40 J s: kernels make 31, 9 are the call's. Their own products are 11. The first makes half, two of them 90 %."""
+    """40 J s: kernels make 31, the call 9. The kernels' local products sum to 11. The first kernel makes half, two make 90 %."""
     expected = {
         "latency_s": 5.0, "energy_j": 8.0, "edp_js": 40.0, "local_edp_js": 11.0, "local_gap_fraction": 0.725, "compute_edp_js": 10.0,
         "memory_edp_js": 7.0, "static_edp_js": 23.0, "call_edp_js": 9.0, "kernels_for_half": 1, "kernels_for_ninety": 2,
@@ -107,8 +107,8 @@ def operators() -> dict[str, list[Record]]:
 
 
 def test_operator_cost(gives: Gives) -> None:
-    """30 operations times 1 beside 10 times 2 in a fused kernel: 0.6 and 0.4. Without operations by 3 and 1 elements, without
-    either half each. A conversion is its anchor's."""
+    """In a fused kernel 30 operations with modifier 1 and 10 with modifier 2: 0.6 and 0.4. Without operations, shares by elements, 3 and
+    1; without either, half each. A conversion is charged to its anchor."""
     columns = (
         "kernel_id",
         "operator_id",
@@ -141,8 +141,8 @@ def test_operator_cost(gives: Gives) -> None:
 
 
 def test_operator_edp(gives: Gives) -> None:
-    """10 outputs times 2 of a bias beside 180 operations times 1: a tenth of the half that the convolution answers for. No
-    part for a bias that is a kernel of its own, nor for what takes none."""
+    """10 outputs of a bias with modifier 2 and 180 operations with modifier 1: the bias gets a tenth of the convolution's half. It gets
+    nothing if it is its own kernel, or if the operator takes no bias."""
     cost: Record = {
         "kernel_class": "conv", "threads": 10.0, "flops": 180.0, "modifier": 1.0, "base_modifier": 3.0, "share_fraction": 0.5, "edp_fraction": 0.2,
         "latency_s": 10.0, "energy_j": 20.0, "edp_js": 40.0,
@@ -214,7 +214,7 @@ def test_operator_edp(gives: Gives) -> None:
      {"operator_id": 2}],
 )  # fmt: skip
 def test_a_bias_kernel_of_another_run(evaluate: Evaluate, changed: Record) -> None:
-    """It leaves the bias within the product of this one."""
+    """The bias stays within the product of this run."""
     cost = {"operator_id": 1, "kernel_class": "conv", "threads": 1.0, "flops": 1.0, "modifier": 1.0}
     rows = evaluate(
         "operator_edp",
@@ -233,11 +233,11 @@ PIECES = [  # operator, kernel, s, J, J s
     (1, 1, 1.0, 10.0, 100.0), (1, 2, 2.0, 20.0, 200.0), (2, 1, 4.0, 40.0, 400.0), (3, 1, 8.0, 80.0, 800.0),
 ]  # fmt: skip
 PLACES = {1: 2, 2: 3, 3: 1}
-"""Operator -> its module."""
+"""Module of each operator."""
 
 
 def pieces(unknown: str = "") -> list[Record]:
-    """Costs of operators, that of the first operator's second kernel unknown in one respect."""
+    """Return costs of operators; one column of the first operator's second kernel is null."""
     rows = [
         {"operator_id": operator, "kernel_id": kernel, "latency_s": time, "energy_j": energy, "edp_js": product}
         for operator, kernel, time, energy, product in PIECES
@@ -248,12 +248,12 @@ def pieces(unknown: str = "") -> list[Record]:
 
 
 def moved(*operators: int) -> Record:
-    """Bytes that some operators read of weights and write."""
+    """Return the bytes that some operators read as weights and write."""
     return {"weight_byte": sum(10.0**o for o in operators), "output_byte": sum(3 * 10.0**o for o in operators)}
 
 
 def borders(operator: int) -> list[Record]:
-    """The same as tensors that cross the operator's border, and others: its inputs, and what it moves in a fused kernel."""
+    """Return the same bytes as tensors crossing the operator's border, with others: its inputs, and its traffic in a fused kernel."""
     weight, output = moved(operator).values()
     border = {"operator_id": operator, "backend": "eager"}
     return [
@@ -265,13 +265,13 @@ def borders(operator: int) -> list[Record]:
 
 
 def within(*modules: str) -> list[int]:
-    """Operators that lie in some modules."""
+    """Return the operators in some modules."""
     ids = {m["module_id"] for m in MODULES if m["path"] in modules}
     return [o for o, m in PLACES.items() if m in ids]
 
 
 def test_module_edp(gives: Gives) -> None:
-    """`a` holds `a.b` and not `ab`; an operator of two kernels is one."""
+    """`a` contains `a.b` but not `ab`; an operator of two kernels counts once."""
     gives(
         "module_edp",
         [
@@ -290,7 +290,7 @@ def test_module_edp(gives: Gives) -> None:
 
 @pytest.mark.parametrize(("column", "known"), [("energy_j", {"ab": 40.0}), ("edp_js", {"ab": 400.0})])
 def test_modules_of_an_unknown_energy(gives: Gives, column: str, known: dict[str, float]) -> None:
-    """It and those around it are unknown."""
+    """The operator's module and the modules around it are unknown."""
     gives(
         "module_edp",
         [{"module": name, column: known.get(name)} for name in ("", "a", "a.b", "ab")],
@@ -302,7 +302,7 @@ def test_modules_of_an_unknown_energy(gives: Gives, column: str, known: dict[str
 
 
 def test_operator_fusion(gives: Gives) -> None:
-    """12 + 3 J s in kernels of its own against 4 + 1; no ratio for a backend that has no counterpart."""
+    """12 + 3 J s in separate kernels against 4 + 1; no ratio for a backend without a counterpart."""
     edp: Record = {"operator_id": 1, "step": "main"}
     side = {"fused_backend": "inductor", "unfused_backend": "eager"}
     gives(
@@ -334,7 +334,7 @@ def test_operator_fusion(gives: Gives) -> None:
 
 
 def test_fusion_of_other_conditions(evaluate: Evaluate) -> None:
-    """A run on a faster host, of another cache or of another power mode is no counterpart."""
+    """A run on a faster host, of another cache state or of another power mode is not a counterpart."""
     edp: Record = {"operator_id": 1, "step": "main"}
     side = {"fused_backend": "inductor", "unfused_backend": "eager"}
     for changed in ({"host_factor": 2.0}, {"cache_state": "hot"}, {"power": "15w"}):
@@ -351,7 +351,7 @@ def test_fusion_of_other_conditions(evaluate: Evaluate) -> None:
 
 
 def test_operator_work(gives: Gives) -> None:
-    """Two steps of one operator; bytes of its own kernel under eager, of a fused backend none."""
+    """Two steps of one operator; bytes of its own kernel under eager, none under a fused backend."""
     border = {"operator_id": 1, "backend": "eager", "direction": "read"}
     gives(
         "operator_work",

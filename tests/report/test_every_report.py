@@ -1,4 +1,4 @@
-"""No report or rollup without numbers worked out by hand."""
+"""Every report and rollup has a test with numbers computed by hand."""
 
 from __future__ import annotations
 

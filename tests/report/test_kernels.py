@@ -1,4 +1,4 @@
-"""Reports of single kernels, and of how kernels sit on a part."""
+"""Reports of single kernels, and of their mapping to a part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Evaluate = Callable[..., list[Record]]
 
 
 def test_kernel_latency(gives: Gives) -> None:
-    """24 operations on 6 of 12 bytes in 4 s, that take 2 at peak and 3 under the roof; 8 bytes a second meet the peak at 1.5."""
+    """24 operations on 6 of 12 bytes in 4 s, 2 s at peak and 3 s at the roof; 8 bytes per second meet the peak at 1.5."""
     gives(
         "kernel_latency",
         [
@@ -69,13 +69,13 @@ def test_kernels_by_threads(gives: Gives, threads: float, parallelism: str) -> N
     ],
 )  # fmt: skip
 def test_kernels_by_intensity(gives: Gives, flops: float, traffic: float, bucket: str, intensity: float | None) -> None:
-    """What moves nothing has no intensity, and counts to the lowest."""
+    """A kernel that moves nothing has no intensity, and counts in the lowest bucket."""
     expected = {"intensity": bucket, "arithmetic_intensity": intensity, "kernel_kind": "pointwise_conv"}
     gives("kernel_work", [expected], **work(flops=flops, traffic_byte=traffic))
 
 
 def work(**changed: float) -> dict[str, list[Record]]:
-    """What `kernel_work` reads of one kernel."""
+    """Return the rows that `kernel_work` reads for one kernel."""
     usual: Record = {"shape_id": 4, "kernel_class": "conv", "threads": 1.0, "flops": 1.0, "traffic_byte": 1.0}
     kinds = [{"operator_id": 3, "operator_kind": "pointwise_conv"}, {"operator_id": 4, "operator_kind": "relu"}]
     return {
@@ -140,7 +140,7 @@ def test_buckets_between(gives: Gives) -> None:
 
 
 def test_stage_allocation(gives: Gives) -> None:
-    """Two kernels ask for 6 and 5 of 8 units side by side, one alone for 3, and a cast of it for 2 more."""
+    """Two kernels ask for 6 and 5 of 8 units in one stage; one alone asks for 3, and its cast for 2 more."""
     units = (6.0, 5.0, 3.0, 2.0)
     gives(
         "stage_allocation",
@@ -163,7 +163,7 @@ def test_stage_allocation(gives: Gives) -> None:
 
 
 def test_kernel_border(gives: Gives) -> None:
-    """A tensor read and one written, each by the operator that does."""
+    """A tensor read and one written, each with its operator."""
     gives(
         "kernel_border",
         [
@@ -189,7 +189,7 @@ COSTED = {"dispatch": "async_queue", "host_kernel_s": 1.0, "host_view_s": 0.5, "
     ("dispatch", "issued"), [("async_queue", (2.0, 5.0)), ("serial", (2.0, 5.0)), ("graph", (0.0, 0.0))]
 )
 def test_kernel_cost(gives: Gives, dispatch: str, issued: tuple[float, float]) -> None:
-    """On a host of half the speed 2 s a kernel and 1 s a view; a graph is launched once."""
+    """On a host of half the speed 2 s per kernel and 1 s per view; a graph is launched once."""
     gives(
         "kernel_cost",
         [
@@ -266,7 +266,7 @@ STEP = {
     ],
 )  # fmt: skip
 def test_kernel_mapping(gives: Gives, changed: Record, expected: Record) -> None:
-    """12 tiles on 8 units in 2 rounds, for which 6 would do; 96 outputs are 3 samples of 4 columns at 8 places."""
+    """12 tiles on 8 units in 2 rounds; 6 units would do. 96 outputs are 3 samples of 4 columns at 8 places."""
     other = STEP | {"step_id": 2, "ideal_s": 2.9, "tile_count": 1.0}
     gives(
         "kernel_mapping",
@@ -277,7 +277,7 @@ def test_kernel_mapping(gives: Gives, changed: Record, expected: Record) -> None
 
 
 def test_of_equal_steps_that_of_fewer_tiles_speaks(gives: Gives) -> None:
-    """Then the first; a kernel that moves data has none and takes all units."""
+    """Then the first; a kernel that moves data has no step and takes all units."""
     steps = [
         STEP | {"kernel_id": 1, "step_id": 3, "tile_count": 4.0},
         STEP | {"kernel_id": 1, "step_id": 4, "tile_count": 4.0, "ideal_s": 3.0 * (1 - 1e-12)},
@@ -325,7 +325,7 @@ def test_mapping_summary(gives: Gives) -> None:
 
 
 def test_step_mapping(gives: Gives) -> None:
-    """Each step with its operator."""
+    """Each step has its operator."""
     gives(
         "step_mapping",
         [
@@ -350,8 +350,8 @@ TILED = {
 
 
 def test_mapped_step(gives: Gives) -> None:
-    """60 of 100 operations a second; 2 of 4 s by the tiles' own pace, 20 bytes of 40. A step on vector units stands with any
-    tile, a product with that of its kernel alone."""
+    """60 of 100 operations per second; 2 of 4 s at the tiles' own rate, 20 of 40 bytes. A vector step runs with any tile, a product only
+    with its kernel's tile."""
     gives(
         "mapped_step",
         [
@@ -373,7 +373,7 @@ def test_mapped_step(gives: Gives) -> None:
 
 
 def test_a_kernel_that_only_moves_data(gives: Gives) -> None:
-    """No step: all units, full utilization; no arithmetic, no traffic of main memory: no share of them is lost."""
+    """No step: all units, full utilization. Without arithmetic and main-memory traffic no share of them is lost."""
     kernel = PLACED | {"compute_s": 0.0, "dram_s": 0.0, "candidate": None}
     expected = {
         "step_id": None, "unit": None, "units_allocated": 8.0, "utilization_fraction": 1.0, "reload_byte": 0.0, "tile_byte": 0.0,
@@ -383,7 +383,7 @@ def test_a_kernel_that_only_moves_data(gives: Gives) -> None:
 
 
 def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
-    """Products on the matrix units take 3 s of 4, more than 0.5 + 1.5 on the others; a step without arithmetic loses none."""
+    """Products on the matrix units take 3 of 4 s, more than 0.5 + 1.5 on the others; a step without arithmetic loses nothing."""
     gives(
         "mapped_step",
         [{"step_id": 0, "compute_efficiency_fraction": 0.75, "utilization_fraction": 1.0}],
@@ -396,7 +396,7 @@ def test_the_slower_kind_of_units_sets_the_share(gives: Gives) -> None:
 
 
 def tiles() -> dict[str, list[Record]]:
-    """Two tiles that fit a shape, of which the second is faster; one that the first level cannot hold, one that a cache cannot."""
+    """Return two tiles that fit a shape, the second faster; one too large for the first level, and one too large for a cache."""
     return {
         "run_kernel": [{"kernel_id": 1, "shape_id": 4}, {"kernel_id": 2, "shape_id": 5}],
         "tile_rank": [
@@ -426,7 +426,7 @@ def tiles() -> dict[str, list[Record]]:
 
 
 def test_kernel_tile(gives: Gives) -> None:
-    """The fastest is chosen; the others take longer, or a level of the part's own name cannot hold them."""
+    """The fastest is chosen; the others take longer or exceed a level, shown by the part's own name of it."""
     columns = ("kernel_id", "candidate", "strategy", "is_chosen", "overflowing_level", "unlimited_s", "compute_s")
     rows = [
         (1, 0, "gpu0", False, None, 2.0, 1.5),
@@ -442,7 +442,7 @@ def test_kernel_tile(gives: Gives) -> None:
 
 
 def test_shmoo_point(gives: Gives) -> None:
-    """24 operations in 4 s, of the largest kernel; its slowest product speaks for the tile."""
+    """24 operations in 4 s, of the largest kernel; its slowest product determines the tile."""
     kernel = {
         "shape_id": 4, "kernel_id": 1, "position": 1, "candidate": 2, "flops": 24.0, "busy_s": 4.0, "moved_byte": 10.0, "cache_byte": 10.0,
         "compute_s": 1.0, "memory_s": 1.0, "memory_level": "dram", "weight_byte": 5.0, "held_weight_fraction": 1.0,
@@ -495,7 +495,7 @@ def test_shmoo_point(gives: Gives) -> None:
     ],
 )
 def test_where_weights_come_from(gives: Gives, changed: Record, expected: Record) -> None:
-    """The cache where all of them are there when the kernel begins."""
+    """Weights come from the cache if all of them are there when the kernel begins."""
     kernel = {
         "shape_id": 4, "flops": 24.0, "busy_s": 4.0, "moved_byte": 11.0, "cache_byte": 10.0, "compute_s": 1.0, "memory_s": 2.0,
         "memory_level": "dram", "weight_byte": 5.0, "held_weight_fraction": 0.9, "cache_level": "l2", "cache_state": "warm",
@@ -505,7 +505,7 @@ def test_where_weights_come_from(gives: Gives, changed: Record, expected: Record
 
 
 def test_busy_pace(gives: Gives) -> None:
-    """Twice 5 s, of them 1 for teams; 3 s at the power limit, teams among them; a level by its name."""
+    """Twice 5 s, 1 s of it for teams; 3 s at the power limit, teams included; a level by its name."""
     shape = {"kernel_count": 2, "busy_s": 5.0, "team_s": 1.0, "compute_s": 2.0, "memory_s": 2.0, "memory_level": "l2"}
     gives(
         "busy_pace",
@@ -525,13 +525,13 @@ def test_busy_pace(gives: Gives) -> None:
 
 
 def test_paces_that_take_no_time(gives: Gives) -> None:
-    """No row of them."""
+    """They have no row."""
     shape = {"kernel_count": 2, "busy_s": 5.0, "team_s": 0.0, "compute_s": 2.0, "memory_s": 1.0, "memory_level": "l2"}
     gives("busy_pace", [{"pace": "arithmetic", "pace_s": 10.0}], clocked_shape=[shape])
 
 
 def test_every_term(bench: Any, gives: Gives, evaluate: Evaluate) -> None:
-    """A row for each that a file names, with the columns that it names: every number of the kernel is another."""
+    """A row for each term that a file names, from the columns it names: every number of the kernel is different."""
     texts = {path: path.read_text() for name, path in bench.files.items() if name != "kernel_term"}
     named = [documents.parse(path, text) for path, text in texts.items() if "\n-- Term:" in text]
     found = [(term, document.name) for document in named for term in document.terms]
@@ -562,7 +562,7 @@ def test_every_term(bench: Any, gives: Gives, evaluate: Evaluate) -> None:
     )
     assert {"dram", "issue", "power"} <= {term.name for term, _ in found}
     for column in sorted({term.seconds for term, _ in found}):
-        # What takes no time has no row.
+        # A term that takes no time has no row.
         rows = evaluate("kernel_term", kernel_time=[kernel | CLASS | {column: 0.0}], part_backend=[{}])
         assert {row["term"] for row in rows} == {term.name for term, _ in found if term.seconds != column}
 
@@ -571,7 +571,7 @@ CLASS = {"kernel_class": "conv", "operator_name": "*", "precision_class": "singl
 
 
 def test_kernel_term(gives: Gives) -> None:
-    """Bytes of main memory at the share of the bandwidth that the row of the kernel's class states, and the host's time."""
+    """Bytes of main memory at the share of bandwidth of the row of the kernel's class, and the host's time."""
     kernel = {
         "kernel_id": 3, "kernel_class": "conv", "operator_name": "*", "precision_class": "single", "layout": "nchw",
         "dram_byte": 8.0, "dram_byte_per_s": 4.0, "memory_fraction": 0.5, "dram_s": 4.0, "dram_energy_j": 7.0,

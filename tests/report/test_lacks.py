@@ -1,4 +1,4 @@
-"""What a part lacks, why a model has no answer on it, and which numbers are hardly so."""
+"""Missing numbers of a part, the reason for a missing answer, and implausible numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEXT = {"scenario": "`charz scenario add --backend xla --precision fp32`"}
 
 
 def test_a_part_is_proposed_its_default_backend_in_a_plain_precision(gives: Gives) -> None:
-    """Of chip, xla is the default (0) and fp32 a precision (0): 0. eager is not (1): 1. amp is no plain precision: 2."""
+    """On chip, xla is the default (0) and fp32 a plain precision (0): 0. eager is not the default (1): 1. amp is not a plain precision: 2."""
     support = [
         {"backend": "xla", "precision": "amp"},
         {"backend": "eager", "precision": "fp32"},
@@ -36,7 +36,7 @@ def test_a_part_is_proposed_its_default_backend_in_a_plain_precision(gives: Give
 
 
 def test_the_first_energy_that_nothing_gives(evaluate: Callable[..., list[dict[str, object]]]) -> None:
-    """Of each part the first in the order static, main memory, cache, tile memory, operations; `whole` lacks none."""
+    """The first per part in the order static, main memory, cache, tile memory, operations; `whole` lacks none."""
     known = {
         "static_w": 1.0, "dram_j_per_byte": 1.0, "cache_level": "l2", "cache_j_per_byte": 1.0, "tile_memory_level": "l1",
         "tile_j_per_byte": 1.0,
@@ -67,7 +67,7 @@ def test_the_first_energy_that_nothing_gives(evaluate: Callable[..., list[dict[s
 
 
 def test_what_a_part_lacks(evaluate: Callable[..., list[dict[str, object]]]) -> None:
-    """`whole` lacks nothing; every other part lacks one thing, and is all right otherwise."""
+    """`whole` lacks nothing; every other part lacks exactly one thing."""
     names = ["whole", "family", "backend", "rate", "tile", "number", "memory", "efficiency", "scenario", "energy"]
     hardware = [{"hardware": n, "family": "odd" if n == "family" else "gpu", "vendor": "maker"} for n in names]
     backed = [n for n in names if n != "backend"]
@@ -100,8 +100,8 @@ def test_what_a_part_lacks(evaluate: Callable[..., list[dict[str, object]]]) -> 
 
 
 def test_why_a_model_has_no_answer(evaluate: Callable[..., list[dict[str, object]]]) -> None:
-    """Of a part that lacks two things the graver one is said; a model whose step has no rate, or no tile, says which type;
-    one that no scenario fits says so; energies alone leave an answer."""
+    """If a part lacks two things, the graver is reported; a model whose step has no rate, or no tile, names the type; one that no scenario
+    fits is reported; missing energies alone leave an answer."""
     how = {"backend": "xla", "precision": "int8"}
     found = evaluate(
         "missing_answer",
@@ -138,7 +138,7 @@ def test_why_a_model_has_no_answer(evaluate: Callable[..., list[dict[str, object
 
 
 def test_numbers_that_are_hardly_so(evaluate: Callable[..., list[dict[str, object]]]) -> None:
-    """Those that cannot be at all are not among them."""
+    """Impossible numbers are not among them."""
     row = {"field": "clock", "value": 2520.0, "rule": "a clock in Hz"}
     found = evaluate(
         "implausible_number",
@@ -154,7 +154,8 @@ def test_numbers_that_are_hardly_so(evaluate: Callable[..., list[dict[str, objec
 
 
 def test_what_rests_on_a_number_that_cannot_be(evaluate: Callable[..., list[dict[str, object]]]) -> None:
-    """Each once, whatever backends say it; a part's own number stands before one of its tiles, and so a run's before memory's."""
+    """Each field once, whichever backends report it; a part's own number has precedence over one of its tiles, a run's over one of its
+    memory."""
     found = evaluate(
         "faulty_answer",
         part_support=[

@@ -1,4 +1,4 @@
-"""Time and energy of loop nests, and how near the search comes to the best of all."""
+"""Time and energy of loop nests, and the distance of the search from the optimum."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEST = {
 
 
 FLOWS = tuple(name for name in DATAFLOWS if name != ROWS)
-"""Dataflows whose tiles may have any size."""
+"""Dataflows with tiles of any size."""
 
 
 def costed(
@@ -41,11 +41,12 @@ def costed(
 @pytest.mark.parametrize(
     ("dataflow", "cycles", "serial", "array_byte"),
     [
-        # Two folds of rows, one of columns; 12 steps each and 4 + 8 - 2 to fill: 2 x 12 + 10, and each fold by itself 12 + 10.
+        # Two folds of rows, one of columns; 12 steps each and 4 + 8 - 2 to fill: 2 x 12 + 10, and each fold alone 12 +
+        # 10.
         ("output_stationary", 34, 44, 192 + 96 * 4 + 128),
         ("wavefront", 34, 44, 192 + 96 * 4 + 128),
-        # Three folds of depth, 8 rows streamed through each: 3 x 8 + 10; by itself 8 + 10 and 4 to load the weights. Results come
-        # back for the second fold and the third.
+        # Three folds of depth, 8 rows streamed through each: 3 x 8 + 10; each alone 8 + 10 and 4 to load the weights.
+        # Results return for the second fold and the third.
         ("weight_stationary", 34, 66, 192 + 96 * 2 + 128 * 17),
         # Three folds of depth, one of 8 rows of the product on columns: 8 columns streamed.
         ("input_stationary", 34, 66, 192 + 96 * 2 + 128 * 17),
@@ -61,15 +62,15 @@ def test_steps_of_a_dataflow(evaluate: Evaluate, dataflow: str, cycles: int, ser
 
 @pytest.mark.parametrize(("kept", "cycles"), [("output", 2 * 12 + 10), ("input", 6 * 2 * 4 + 10)])
 def test_results_that_stay_leave_the_array_once(evaluate: Evaluate, kept: str, cycles: int) -> None:
-    """Six tiles of two steps of depth: 12 steps for results that stay, else each takes the four steps in which they leave."""
+    """Six tiles of two steps of depth: 12 steps for results that stay; otherwise each takes the four steps in which they leave."""
     nest = {**NEST, "dataflow": "output_stationary", "inner_k": 2, "outer_kept": kept, "inner_kept": kept}
     (row,) = costed(evaluate, [nest])
     assert row["cycles"] == cycles
 
 
 def test_the_slowest_sets_the_pace(evaluate: Evaluate) -> None:
-    """192 + 96 + 128 bytes of main memory at 10 MB/s take 41.6 us, through the cache at 50 a fifth, the array's 704 at 1 GB/s
-    0.7. 3,072 operations at 3 J, 416 bytes at 110, 704 at 1, and 1 MW for that time."""
+    """192 + 96 + 128 bytes of main memory at 10 MB/s take 41.6 us, through the cache at 50 MB/s a fifth, the array's 704 bytes at 1 GB/s
+    0.7 us. 3,072 operations at 3 J, 416 bytes at 110, 704 at 1, and 1 MW for that time."""
     (row,) = costed(evaluate, [{**NEST, "dataflow": "output_stationary"}])
     assert (row["dram_byte"], row["cache_byte"]) == (416, 416)
     assert (row["dram_s"], row["cache_s"], row["array_s"]) == pytest.approx((41.6e-6, 8.32e-6, 0.704e-6))
@@ -94,7 +95,7 @@ def test_the_array_may_be_fed_too_slowly(evaluate: Evaluate) -> None:
 
 
 def test_without_a_shared_memory_the_inner_border_is_that_of_main_memory(evaluate: Evaluate) -> None:
-    """Weights stay over both tiles: the same bytes, none of them twice."""
+    """Weights stay over both tiles: the same bytes, none read twice."""
     part = {**PART, "cache_level": "l2", "cache_byte": 400.0}
     (row,) = costed(evaluate, [{**NEST, "dataflow": "output_stationary"}], part)
     assert (row["dram_byte"], row["cache_byte"]) == (416, 0)
@@ -123,9 +124,8 @@ MESH = {
 
 @pytest.mark.parametrize("link_byte_per_s", [10e6, 5e6, 4e6])
 def test_a_busy_network_takes_longer(evaluate: Evaluate, link_byte_per_s: float) -> None:
-    """Two arrays on tiles of the same columns: 96 bytes of weights leave their memory once. 192 of input and 128 of results are half a
-    link away, weights a half and one: 304 over two links, 15.2, 30.4 and 38 us beside the 34 of the arithmetic. Beyond a half of
-    that time they grow."""
+    """Two arrays on tiles of the same columns: 96 bytes of weights leave their memory once. 192 of input and 128 of results travel half a
+    link, weights a half and one: 304 over two links take 15.2, 30.4 and 38 us; arithmetic takes 34. Above half of that time they grow."""
     mesh = MESH | {"unit_link_byte_per_s": link_byte_per_s}
     part = PART | {"dram_byte_per_s": 13e6}
     (row,) = costed(evaluate, [{**NEST, "dataflow": "output_stationary"}], part, mesh=mesh)
@@ -141,7 +141,7 @@ def test_a_busy_network_takes_longer(evaluate: Evaluate, link_byte_per_s: float)
 
 
 def test_dice_have_links_of_their_own(evaluate: Evaluate) -> None:
-    """One array a die: what the other needs goes over a link of 1 MB/s."""
+    """One array per die: data for the other cross a link of 1 MB/s."""
     mesh = MESH | {
         "has_unit_mesh": False, "has_die_mesh": True, "die_count": 2.0, "die_distance": 0.5, "die_link_count": 2.0, "die_link_byte_per_s": 1e6,
         "die_hop_j_per_byte": 7.0, "die_busy_fraction": 1.0,
@@ -152,7 +152,7 @@ def test_dice_have_links_of_their_own(evaluate: Evaluate) -> None:
 
 
 def test_rows_that_have_no_room_have_no_time(evaluate: Evaluate) -> None:
-    """Sets of one element by one column of results: 16 rows of results are 4 x 4, four columns and four rows hold 4 x 2 of them."""
+    """Sets of one element by one column of results: 16 rows of results are 4 x 4; four columns and four rows have space for 4 x 2 of them."""
     rows = {**NEST, "dataflow": "row_stationary", "inner_m": 16, "inner_n": 8, "inner_k": 12, "element_k": 12}
     fits, crowded = (costed(evaluate, [rows | {"element_n": filters}])[0] for filters in (1, 8))
     assert (fits["overflowing_level"], fits["active_elements"]) == (None, 32)
@@ -191,7 +191,7 @@ def named(sizes: tuple[int, int, int], nests: list[Any], first: int) -> list[Rec
 
 @pytest.mark.parametrize("sizes", SMALL, ids=["x".join(map(str, s)) for s in SMALL])
 def test_the_best_found_is_near_the_best_of_all(evaluate: Evaluate, sizes: tuple[int, int, int]) -> None:
-    """Every size of an inner tile of a small memory with everything that can stay, on one array of 2 x 2, against the search."""
+    """Every size of an inner tile of a small memory, with every operand that can stay, on one array of 2 x 2, compared with the search."""
     part = {**PART, "cache_level": "l2", "cache_byte": 200.0}
     rate = {
         **RATE, "unit_count": 1.0, "matrix_unit_count": 1.0, "matrix_array_rows": 2.0, "matrix_array_columns": 2.0,

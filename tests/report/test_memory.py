@@ -20,15 +20,15 @@ CONSTANTS = [
 
 
 def test_batch_limit(gives: Gives) -> None:
-    """10 + 16 bytes a sample, with scratch half as much again and 4 of a cache: 28 a sample above 25 + 15. Blocks of 8 add 24
-    to what is fixed. The second kernel takes more at batch 0 and grows by 5.5."""
+    """10 + 16 bytes per sample, with scratch half as much again and 4 of a cache: 28 per sample on top of 25 + 15. Blocks of 8 add 24
+    fixed bytes. The second kernel takes more at batch 0 and grows by 5.5."""
     gives(
         "batch_limit",
         [
             {"hardware": "chip", "upper_batch": 34.0, "lower_batch": 33.0, "on_chip_batch": 15.0, "grown_byte": 28.0,
              "resident_byte": 25.0, "kv_cache_sample_byte": 4.0, "workspace_factor": 1.5, "block_byte": 8.0, "dram_byte": 1000.0},
             {"hardware": "tiny", "upper_batch": -22.0, "lower_batch": 0.0, "on_chip_batch": 0.0},
-            # A process takes 56 of its 1056 bytes; what another backend's takes is nothing to it.
+            # A process takes 56 of its 1056 bytes; another backend's row does not matter.
             {"hardware": "held", "upper_batch": 34.0, "lower_batch": 33.0, "on_chip_batch": 15.0, "context_byte": 56.0},
         ],
         by=["hardware"],
@@ -114,8 +114,8 @@ def test_largest_batch(gives: Gives) -> None:
 
 
 def test_checkpoint_saving(gives: Gives) -> None:
-    """Results of 200 bytes in ceil(sqrt(5)) groups of about 67: the first three, the fourth and the fifth. The largest group
-    keeps 100 beside the borders, 7 + 9 + 3. Neither what has no result nor a conversion counts."""
+    """Results of 200 bytes in ceil(sqrt(5)) groups of about 67: the first three, the fourth and the fifth. The largest group keeps 100, in
+    addition to the borders 7 + 9 + 3. Kernels without a result and conversions do not count."""
     bytes_ = (10.0, 20.0, 30.0, 40.0, 100.0)
     borders = (1.0, 90.0, 7.0, 9.0, 3.0)
     kernels = [{"kernel_id": i, "fused_kernel_id": i, "position": 10 + i, "shape_id": i} for i in range(5)]
@@ -140,7 +140,7 @@ def test_checkpoint_saving(gives: Gives) -> None:
 
 
 def test_checkpoints_that_save_nothing(gives: Gives) -> None:
-    """One result, kept either way."""
+    """One result is kept either way."""
     gives(
         "checkpoint_saving",
         [{"group_count": 1, "stored_byte": 10.0, "checkpointed_byte": 10.0, "saved_byte": 0.0, "saved_fraction": 0.0}],
@@ -153,7 +153,7 @@ def test_checkpoints_that_save_nothing(gives: Gives) -> None:
 
 
 def test_checkpoints_of_a_training_run(gives: Gives) -> None:
-    """Two results of the forward pass in two groups, each kept at its border beside the larger one; a third of 18
+    """Two results of the forward pass in two groups, each kept at its border in addition to the larger one; a third of 18
     multiply-accumulates is repeated."""
     gives(
         "checkpoint_saving",
@@ -170,7 +170,7 @@ def test_checkpoints_of_a_training_run(gives: Gives) -> None:
 
 
 def test_memory_fit(gives: Gives) -> None:
-    """70 bytes of weights, 40 of gradients and activations, 200 together, twice 100 for what is computed beside what comes next; a memory
+    """70 bytes of weights, 40 of gradients and activations, 200 together; twice 100 for computing one layer while the next loads; a memory
     of 50 in each of four units."""
     columns = ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all", "fits_double_buffered")
     rows = [
@@ -202,7 +202,7 @@ def test_memory_fit(gives: Gives) -> None:
 
 
 def test_streamed_weight(gives: Gives) -> None:
-    """20 bytes of weights and 5 of buffers fit 25 that software fills, where nobody keeps them."""
+    """20 bytes of weights and 5 of buffers fit 25 that software manages, if nothing is kept there."""
     said = {"backend": "xla", "precision": "int8"}
     parts = {
         "reads": {}, "small": {"cache_byte": 24.0}, "cache": {"is_cache_placed": False}, "keeps": {"keeps_weights": True},
@@ -227,7 +227,7 @@ def test_streamed_weight(gives: Gives) -> None:
 
 
 def test_memory_timeline(gives: Gives) -> None:
-    """24 bytes in blocks beside 1 + 2 + 4 that stay; then 40, during the activation and during the copy that is made for it."""
+    """24 bytes in blocks and 1 + 2 + 4 that stay; then 40, during the activation and during the copy made for it."""
     gives(
         "memory_timeline",
         [

@@ -12,7 +12,7 @@ Gives = Callable[..., None]
 
 
 def test_parallel_kernel(gives: Gives) -> None:
-    """4 s of which the device works for 3, then 2: the middles of 6 s are 2 and 5."""
+    """The device works 3 of 4 s, then 2: the middles of 6 s are 2 and 5."""
     gives(
         "parallel_kernel",
         [
@@ -69,28 +69,29 @@ SUMS = {
     "run_call_s": 1.0,
 }  # fmt: skip
 GROUPED = [
-    # Two groups, of the first kernel and of the others; four places hold no kernel in the first.
+    # Two groups, the first kernel and the others; four places have no kernel in the first.
     {"device_count": 1, "interconnect": "none", "group_count": 1, "group_s": 8.0, "group_weight_fraction": 1.0,
      "group_sent_byte": 0.0, "sent_byte": 0.0, "send_count": 0, "reduce_share": 0.0, "gather_share": 0.0,
      "expert_read_byte": 10.0, "expert_spared_s": 0.0, "expert_share": 1.0, "tensor_spared_s": 0.0, "tensor_weight_fraction": 1.0,
      "tensor_cache_fraction": 1.0, "group_cache_fraction": 1.0},
     {"device_count": 2, "interconnect": "nvlink", "group_count": 2, "group_weight_fraction": 5 / 6, "group_sent_byte": 100.0,
      "sent_byte": 100.0, "send_count": 1, "reduce_share": 1.0, "gather_share": 0.5,
-     # Half of the experts is met by one batch, three quarters by two, 15/16 by four; a device has two of three, or one.
+     # One batch uses half of the experts, two use three quarters, four 15/16; a device has two of three, or one.
      "expert_read_byte": 20 * 3 / 4 * 2 / 3, "expert_spared_s": 0.0, "expert_share": 2 / 3,
      # Two heads of keys on two devices: half of all.
      "tensor_spared_s": 2.0, "tensor_weight_fraction": 40 / 60, "tensor_cache_fraction": 0.5, "group_cache_fraction": 0.75},
     {"device_count": 4, "interconnect": "nvlink", "group_count": 3, "group_weight_fraction": 0.5, "group_sent_byte": 100.0,
      "sent_byte": 150.0, "send_count": 2, "reduce_share": 1.5, "gather_share": 0.75,
      "expert_read_byte": 20 * 15 / 16 / 3, "expert_spared_s": 0.5 * (1 - 5 / 8), "expert_share": 1 / 3,
-     # On four a device has one of two heads of keys: of the first kernel it does 1/4 and a half of 1/2 - 1/4 more, of the last 1/4.
+     # On four, a device has one of two key heads: of the first kernel it computes 1/4 and a half of 1/2 - 1/4 more, of
+     # the last 1/4.
      "tensor_spared_s": 3 * 5 / 8 + 3 / 4, "tensor_weight_fraction": (10 * 3 / 8 + 20 + 30 / 4) / 60,
      "tensor_cache_fraction": (6 / 2 + 2 / 4) / 8, "group_cache_fraction": 0.75},
 ]  # fmt: skip
 
 
 def test_parallel_group(evaluate: Callable[..., list[Record]]) -> None:
-    """On two parts 4 s each: the first kernel, and the others; of three experts' weights a device reads three quarters of two."""
+    """On two parts 4 s each: the first kernel, and the others; a device reads three quarters of two of three experts' weights."""
     first = {
         "group_s": 4.0, "host_issue_s": 0.5, "tensor_spared_s": 1.5, "all_reduce_byte": 8.0, "all_reduce_count": 1, "all_gather_count": 0,
         "weight_byte": 10.0, "tensor_weight_byte": 5.0, "kv_cache_byte": 6.0, "tensor_cache_byte": 3.0,
@@ -109,7 +110,7 @@ def test_parallel_group(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_parallel_link(gives: Gives) -> None:
-    """Middles at 2, 5 and 7 of 8 s: on two parts 4 s each, on four three groups. A link that joins four joins no more."""
+    """Middles at 2, 5 and 7 of 8 s: two parts of 4 s each; on four, three groups. A link that joins four devices joins no more."""
     gives(
         "parallel_link",
         [SUMS | {"gradient_byte": 40.0, "activation_byte": 40.0 + 10.0} | row for row in GROUPED],
@@ -125,7 +126,7 @@ def test_parallel_link(gives: Gives) -> None:
 
 
 def test_the_largest_cut_of_the_last_group(gives: Gives) -> None:
-    """What a kernel without a crossing follows is sent; up to 64 parts; a middle at the end counts to the last group."""
+    """The crossing before a kernel without one is sent; up to 64 parts; a middle at the end counts in the last group."""
     one = NOTHING | {
         "kernel_id": 0,
         "position": 0,
@@ -201,7 +202,7 @@ def test_four_strategies(gives: Gives) -> None:
     ],
 )
 def test_a_strategy_otherwise(gives: Gives, relation: str, changed: Record, expected: Record) -> None:
-    """No gradients without training; no faster than the host issues; nothing sent takes no link: 19 * 5 - 44."""
+    """No gradients without training; not faster than the host issues; without traffic no link time: 19 * 5 - 44."""
     gives(relation, [expected], parallel_link=[LINK | changed])
 
 
@@ -217,7 +218,8 @@ ROUND = {
     for what, value in zip(("compute_s", "communication_s", "sent_byte", "memory_byte"), values, strict=True)
 }  # fmt: skip
 STRATEGIES = {
-    # Samples, seconds of a round, of computing, sending and waiting, to a result; bytes sent and kept; dollars a million.
+    # Samples; seconds of a round, of computing, sending and waiting, to a result; bytes sent and kept; dollars per
+    # million.
     "data": (8, 10.0, 9.0, 1.0, 0.0, 10.0, 90.0, 83.0, 5000.0),
     "tensor": (2, 8.0, 6.0, 2.0, 0.0, 8.0, 22.0, 44.0, 16000.0),
     "pipeline": (32, 100.0, 44.0, 36.0, 20.0, 14.5, 1600.0, 45.0, 12500.0),
@@ -227,8 +229,8 @@ STRATEGIES = {
 
 @pytest.mark.parametrize("fraction", [0.25, 0.0])
 def test_parallel_plan(gives: Gives, fraction: float) -> None:
-    """Four parts at 0.001 dollars a second each, and 9 s for the two samples of a batch on one; no experts, no strategy for
-    them. A server leaves a tenth of 90 bytes free and its process takes 15: 66 fit, 83 do not and have no time and price."""
+    """Four parts at 0.001 dollars per second each, and 9 s for the two samples of a batch on one; without experts their strategy is
+    absent. A server leaves a tenth of 90 bytes free and its process takes 15: 66 bytes fit; 83 do not and have no time or price."""
     names = (
         "round_samples", "round_s", "compute_s", "communication_s", "bubble_s", "latency_s", "sent_byte", "device_memory_byte",
         "million_inference_usd",
@@ -270,7 +272,7 @@ def test_parts_without_a_price(gives: Gives) -> None:
 
 
 def test_no_speed_up_over_what_does_not_fit(gives: Gives) -> None:
-    """One part lacks a byte for the model: what fits on four has a time and a price, and is no faster than a run that cannot be."""
+    """One part lacks a byte for the model: plans that fit on four have a time and a price, but no speed-up over an impossible run."""
     gives(
         "parallel_plan",
         [

@@ -1,4 +1,4 @@
-"""What it costs to make a part."""
+"""The manufacturing cost of a part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULE: dict[str, Any] = {
 }  # fmt: skip
 BANDS = [RULE, RULE | {"band": "cheap", "memory_usd": 0.0}, RULE | {"band": "dear", "memory_usd": 140.0}]
 WAFER = math.pi * 200**2 / 4
-"""Area within the rim: 31,416 mm2."""
+"""Area of a wafer within its rim: 31,416 mm2."""
 
 
 def cost(evaluate: Evaluate, area_mm2: float, die_count: int | None = None, **changed: float) -> dict[str, Any]:
@@ -28,10 +28,9 @@ def cost(evaluate: Evaluate, area_mm2: float, die_count: int | None = None, **ch
 
 
 def test_one_die(evaluate: Evaluate) -> None:
-    """400 mm2, sides of 20 mm: 31,416 / 400 - pi * 200 / (20 * sqrt 2) = 78.54 - 22.21 = 56.33 dice. Two defects hit a die on
-    average: 1 / (1 + 2 / 2)^2 = 0.25 are good, 14.08 of a wafer, 71.01 USD each. A carrier of 3 + 4 USD, and of two packages
-    one is lost with its die: 7 / 0.5 + 71.01 * (1 / 0.5 - 1) = 85.01. With 40 of memory 196.03, and a quarter of it for the
-    board."""
+    """400 mm2, sides of 20 mm: 31,416 / 400 - pi * 200 / (20 * sqrt 2) = 78.54 - 22.21 = 56.33 dies. Two defects per die on average: 1 /
+    (1 + 2 / 2)^2 = 0.25 are good, 14.08 per wafer, 71.01 USD each. A carrier of 3 + 4 USD; one of two packages is lost with its die: 7
+    / 0.5 + 71.01 * (1 / 0.5 - 1) = 85.01. With 40 of memory 196.03, and a quarter of it for the board."""
     found = cost(evaluate, 400.0)
     dice = WAFER / 400 - math.pi * 200 / (20 * math.sqrt(2))
     assert dice == pytest.approx(56.33, abs=0.01)
@@ -47,8 +46,8 @@ def test_one_die(evaluate: Evaluate) -> None:
 
 
 def test_four_small_dice(evaluate: Evaluate) -> None:
-    """Each of 100 mm2 and a tenth more for its links, in lanes of half a millimetre: half a defect and a twentieth hits it,
-    1 / 1.275^2 = 0.615 are good. Of 16 packages one is good after four dice at a half each."""
+    """Each of 100 mm2 and a tenth more for its links, in lanes of half a millimetre: 0.55 defects per die, 1 / 1.275^2 = 0.615 are good.
+    One of 16 packages is good after joining four dies at a half each."""
     found = cost(evaluate, 400.0, 4, join_area_factor=1.1, scribe_mm=0.5)
     side = math.sqrt(110) + 0.5
     dice = WAFER / side**2 - math.pi * 200 / (side * math.sqrt(2))
@@ -59,7 +58,7 @@ def test_four_small_dice(evaluate: Evaluate) -> None:
 
 
 def test_what_no_scanner_exposes_is_cut(evaluate: Evaluate) -> None:
-    """1,600 mm2 take 1,760 with links: three fields of 800, though the part states two; of four it states four."""
+    """1,600 mm2 take 1,760 with links: three fields of 800 even if the part states two dies; if it states four, four."""
     assert [cost(evaluate, 1600.0, n, join_area_factor=1.1)["die_count"] for n in (None, 2, 4)] == [3, 3, 4]
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a part that contradict others of it, though each may be."""
+"""Plausible numbers of a part that contradict each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATE = {
     "matrix_array_columns": 64.0, "is_native": True,
 }  # fmt: skip
 HALF = RATE | {"precision": "fp16", "matrix_precision": "fp16", "matrix_ops_per_s": 16 * 4096 * 2 * 0.25e9}
-"""At a quarter of the pace: half the bytes."""
+"""At a quarter of the rate with twice the bytes: half the bandwidth."""
 CLUSTER = {"cluster": "unit", "array_rows": 64, "array_columns": 64}
 TRACED = [
     {
@@ -33,7 +33,7 @@ BITS = [{"precision": "int8", "bits": 8}, {"precision": "fp16", "bits": 16}]
 
 
 def warned(evaluate: Evaluate, part: Record, traced: list[Record] = TRACED, cluster: Record = CLUSTER) -> dict[str, str]:
-    """What is said of the part, by kind."""
+    """Return the warnings about the part, by kind."""
     found = evaluate(
         "part_warning", part=[NPU | part], hardware_rate=[HALF, RATE], hardware_cluster=[cluster], traced_number=traced, precision=BITS,
     )  # fmt: skip
@@ -42,7 +42,7 @@ def warned(evaluate: Evaluate, part: Record, traced: list[Record] = TRACED, clus
 
 
 def test_an_assumed_memory_that_starves_the_arrays(evaluate: Evaluate) -> None:
-    """272 GB/s where 16 x 64 bytes a clock are 1,024."""
+    """272 GB/s, but 16 x 64 bytes per clock are 1,024 GB/s."""
     said = warned(evaluate, {})
     assert said == {
         "bandwidth": "l2 is assumed to give 272 GB/s (4 ratio x bandwidth of main memory) and its arrays take 1024 GB/s at their"
@@ -57,7 +57,7 @@ def test_an_assumed_memory_that_starves_the_arrays(evaluate: Evaluate) -> None:
     [
         ({"cache_byte_per_s": 1024e9}, TRACED),
         ({}, [TRACED[0] | {"is_guess": False}, TRACED[1]]),
-        # The memory beside the units feeds them, and what lies before it.
+        # The memory next to the units feeds them, from a slower level.
         ({"tile_memory_level": "scratchpad", "tile_memory_byte_per_s": 1e9}, TRACED),
         ({"tile_memory_level": "l2", "tile_memory_byte_per_s": 2e12}, TRACED),
         ({"stream_level": "l2", "stream_memory_byte_per_s": 2e12, "tile_memory_level": "l2", "tile_memory_byte_per_s": 1.0}, TRACED),
@@ -69,14 +69,14 @@ def test_a_memory_that_is_wide_enough_or_known(evaluate: Evaluate, part: Record,
 
 
 def test_where_results_stay_both_operands_stream(evaluate: Evaluate) -> None:
-    """64 + 64 bytes a clock of each array: 2,048 GB/s."""
+    """64 + 64 bytes per clock of each array: 2,048 GB/s."""
     for dataflow in ("output_stationary", "wavefront"):
         assert "take 2048 GB/s" in warned(evaluate, {"dataflow": dataflow})["bandwidth"]
     assert "take 1024 GB/s" in warned(evaluate, {"dataflow": "input_stationary"})["bandwidth"]
 
 
 def test_an_array_that_tiles_ignore(evaluate: Evaluate) -> None:
-    """A part of no file: nothing checked that its arrays have a dataflow."""
+    """A part without a file: no lint checked that its arrays have a dataflow."""
     assert list(warned(evaluate, {"dataflow": None})) == ["array"]
     assert warned(evaluate, {"dataflow": None}, cluster={"cluster": "unit"}) == {}
 

@@ -13,7 +13,7 @@ Evaluate = Callable[..., list[Record]]
 
 
 def test_part_list(gives: Gives) -> None:
-    """The best of the vector units in fp32, and of halves that are not summed in fp16; a part of which nothing is known."""
+    """The best vector peak in fp32, and the best half-precision peak not accumulated in fp16; a part without numbers."""
     peaks = [
         ("fp32", "vector", "fp32", 10.0), ("fp32", "vector", "fp64", 11.0), ("fp32", "matrix", "fp32", 90.0),
         ("fp64", "vector", "fp64", 99.0), ("fp16", "matrix", "fp32", 40.0), ("fp16", "matrix", "fp16", 80.0),
@@ -43,12 +43,12 @@ def test_part_list(gives: Gives) -> None:
 
 
 def number(part: str, field: str, value: float | None, **changed: Any) -> Record:
-    """A number of a part."""
+    """Make a number of a part."""
     return {"hardware": part, "field": field, "value": value, "unit": f"unit of {field}"} | changed
 
 
 def test_part_difference(gives: Gives) -> None:
-    """8 against 4; equal numbers are no row; a level of each unit and one of all, and energies of other scopes, have no ratio."""
+    """8 against 4; equal numbers have no row; levels of different scope and energies of different scope have no ratio."""
     fields = {  # of a, of b, scopes, ratio
         "clock_hz": (4.0, 8.0, None, 2.0),
         "memory.l1.size": (2.0, 6.0, "unit, chip", None),
@@ -91,7 +91,7 @@ def test_part_difference(gives: Gives) -> None:
 
 
 def test_hardware_value(gives: Gives) -> None:
-    """The clock was edited, and the peak follows from it; a number without a catalog was added; another part's stays."""
+    """The clock was edited, and the peak follows; a number without a catalog value was added; another part's is unchanged."""
     gives(
         "hardware_value",
         [
@@ -115,7 +115,7 @@ def test_hardware_value(gives: Gives) -> None:
 
 
 def test_roofline_roof(evaluate: Evaluate) -> None:
-    """1000 operations a second and 10 bytes meet at 100, 40 bytes of the cache at 25; other units have no peak of their own."""
+    """1000 operations per second and 10 bytes per second meet at 100, with 40 of the cache at 25; other units have no peak of their own."""
     rate = {
         "is_native": True,
         "matrix_precision": "fp16",
@@ -155,7 +155,7 @@ def test_roofline_roof(evaluate: Evaluate) -> None:
 
 
 def test_assumed_backend(gives: Gives) -> None:
-    """The family's default, but what a row says of the part's kind: the one with the fewest stars; never one that does not compute so."""
+    """The family's default, unless a row names the part's kind: the row with the fewest stars; never a backend without the precision."""
     kinds = {"board": ("nvidia", "datacenter"), "module": ("nvidia", "edge"), "other": ("amd", "edge")}
     supported = [
         {"hardware": part, "backend": backend, "is_default": backend == "inductor", "serves": False}

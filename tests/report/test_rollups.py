@@ -1,4 +1,4 @@
-"""Sums over the kernels of a run, with other runs beside them; their arithmetic alone is in `tests/mechanism`."""
+"""Sums over the kernels of a run, with rows of other runs added; `tests/mechanism` tests their arithmetic."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Evaluate = Callable[..., list[Record]]
 
 
 def test_kernel_sum(gives: Gives) -> None:
-    """4 s of arithmetic, 3 of memory, 5 at the power limit, 2 of teams, of which one at the limit is not told apart; the run
-    ends at 20 after a call of 1."""
+    """4 s of arithmetic, 3 of memory, 5 at the power limit, 2 of teams, one of them included in the limit; the run ends at 20 after a call
+    of 1."""
     kernel = {"run_call_s": 1.0, "static_w": 2.0, "utilization_fraction": 0.5, "dynamic_energy_j": 10.0, "team_s": 1.0}
     times = [  # busy, arithmetic, memory, end
         (5.0, 2.0, 2.0, 6.0, False), (4.0, 1.0, 2.0, 12.0, False), (5.0, 2.0, 1.0, 20.0, True),
@@ -38,7 +38,7 @@ def test_a_sum_with_an_unknown_energy(gives: Gives) -> None:
 
 
 def chain(**changed: Any) -> dict[str, list[Record]]:
-    """Kernel 0 and a conversion for it lead to 1 or, exactly, to 2, and both to 3. The last one's energy is as changed."""
+    """Make a chain: kernel 0 and its conversion lead to 1 or, exactly, to 2, and both to 3. The last one's energy is as changed."""
     columns = ("kernel_id", "fused_kernel_id", "flops", "device_s", "end_s", "energy_j", "latency_s")
     rows = [
         (0, 0, 10.0, 2.0, 2.0, 2.0, 3.0), (9, 0, 1.0, 0.5, 3.0, 1.0, 1.0), (1, 1, 5.0, 4.0, 7.0, 1.0, 1.0),
@@ -59,8 +59,8 @@ def chain(**changed: Any) -> dict[str, list[Record]]:
 
 
 def test_critical_path(gives: Gives) -> None:
-    """Operations: 11 + 7 by the second path, and 1. Time: 2.5 + 4 by the first, 2.5 + 1 by the exact one, and 1. Joule-seconds:
-    6 + 1 + 8 by the second, and 4."""
+    """Operations: 11 + 7 on the second path, and 1. Time: 2.5 + 4 on the first, 2.5 + 1 on the exact one, and 1. Joule-seconds: 6 + 1 + 8
+    on the second, and 4."""
     gives(
         "critical_path",
         [{"critical_path_flops": 19.0, "critical_path_kernels": 3, "critical_path_s": 7.5, "critical_path_lower_s": 4.5,
@@ -73,7 +73,7 @@ def test_critical_path(gives: Gives) -> None:
 
 
 def test_a_path_with_an_unknown_energy(gives: Gives) -> None:
-    """Of the second path, which may or may not be the one with the most."""
+    """The unknown energy is on the second path, which may or may not have the most."""
     gives("critical_path", [{"critical_path_edp_js": None, "critical_path_s": 7.5}], **chain(energy_j=None))
 
 
@@ -100,8 +100,8 @@ PATH = {
     ],
 )
 def test_model_concurrency(gives: Gives, changed: Record, expected: Record) -> None:
-    """Six kernels at three depths, two of which hold two and three; the first of the widest counts. 10 s one after the other
-    are at most 2.5 times the path."""
+    """Six kernels at three depths, two of which have two and three; the first of the widest counts. 10 s in sequence are at most 2.5 times
+    the path."""
     stages = (0, 1, 1, 1, 2, 3, 3, 3)
     usual = {
         "fused_kernel_count": 8, "stage_count": 4, "widest_stage": 1, "widest_stage_kernels": 3, "mean_stage_kernels": 2.0,
@@ -129,7 +129,7 @@ LINES = {
 
 @pytest.mark.parametrize("factor", [1.0, 0.5, -1.0])
 def test_concurrency_check(gives: Gives, factor: float) -> None:
-    """Each line compares two numbers; a bound that is equal within rounding holds."""
+    """Each line compares two numbers; a bound equal within rounding is satisfied."""
     amounts: Record = {
         "critical_path_s": 4.0, "critical_path_lower_s": 3.0, "sequential_s": 10.0, "latency_s": 12.0, "flops": 30.0,
         "critical_path_flops": 20.0, "stage_count": 5, "fused_kernel_count": 7, "critical_path_kernels": 5,
@@ -151,7 +151,7 @@ def test_concurrency_check(gives: Gives, factor: float) -> None:
 
 
 def test_rounding_is_no_fault(gives: Gives) -> None:
-    """A path longer by 1e-12 holds, one longer by 1e-6 does not."""
+    """A path longer by 1e-12 satisfies its bound, one longer by 1e-6 does not."""
     for more, holds in ((1e-12, True), (1e-6, False)):
         gives(
             "concurrency_check",
@@ -181,7 +181,7 @@ KERNELS = [
 
 
 def test_run_sum(gives: Gives) -> None:
-    """Two kernels of 4 s and one of 1.5, issued at 2, 5 and 7: the device waits for the first alone."""
+    """Two kernels of 4 s and one of 1.5, issued at 2, 5 and 7: the device waits only for the first."""
     gives(
         "run_sum",
         [{"kernel_count": 3, "view_count": 1, "macs": 15.0, "flops": 30.0, "traffic_byte": 21.0, "dram_byte": 18.0,
@@ -196,8 +196,8 @@ def test_run_sum(gives: Gives) -> None:
 
 
 def test_a_host_slower_than_the_device(gives: Gives) -> None:
-    """Kernels of 0.5 s that are issued at 2, 5 and 7: the last starts after 7, not after 1; without a kernel for the bias, which
-    the queue then does not count, at 5."""
+    """Kernels of 0.5 s issued at 2, 5 and 7: the last starts after 7, not after 1; without the bias kernel, which the queue then does not
+    count, at 5."""
     shapes = [SHAPE | {"device_s": 0.5}, OTHER | {"device_s": 0.5}]
     gives("run_sum", [{"lead_s": 6.0}], run_kernel=KERNELS, clocked_shape=shapes)
     plain = [shape | {"bias_is_kernel": False} for shape in shapes]
@@ -210,14 +210,14 @@ def test_a_device_that_only_waits_where_it_is_queued(gives: Gives) -> None:
 
 
 def test_sums_of_power_bound_shapes(gives: Gives) -> None:
-    """7 s at the limit with their teams; of 1 s a quarter is the team's; equal terms count to arithmetic."""
+    """7 s at the limit with their teams; of 1 s a quarter is the team's; equal terms count as arithmetic."""
     shapes = [SHAPE | {"is_power_bound": True, "team_s": 0.5}, OTHER | {"team_s": 0.25, "memory_s": 1.0}]
     expected = {"power_s": 7.0, "compute_s": 0.75, "memory_s": 0.0, "team_s": 0.25}
     gives("run_sum", [expected], run_kernel=KERNELS, clocked_shape=shapes)
 
 
 def test_sums_of_shapes_that_memory_paces(gives: Gives) -> None:
-    """2 * 3.5 s and 1, of which 0.25 are a team's; 100 J in 3.5 s and 150 in 1."""
+    """2 * 3.5 s and 1 s, 0.25 of it a team's; 100 J in 3.5 s and 150 in 1."""
     shapes = [SHAPE, OTHER | {"memory_s": 2.0, "team_s": 0.25, "dynamic_energy_j": 150.0, "view_count": 3}]
     expected = {
         "view_count": 4,
@@ -313,13 +313,13 @@ def test_model_cost(gives: Gives) -> None:
     ],
 )
 def test_pace_of_a_run(gives: Gives, changed: Record, latency_s: float | None, bottleneck: str | None) -> None:
-    """Of equal times overhead comes first, then teams, power and arithmetic."""
+    """Of equal times overhead wins, then teams, power and arithmetic."""
     expected = {"latency_s": latency_s, "bottleneck": bottleneck}
     gives("model_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
 
 
 def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
-    """17.5 s: 70 operations of 8 a second, 17.5 bytes of 4 a second; twice 10 W throughout and for 17.5 - 3.8 s of waste."""
+    """17.5 s: 70 operations at 8 per second, 17.5 bytes at 4 per second; twice 10 W throughout and for 17.5 - 3.8 s of waste."""
     given = SUM | {"flops": 70.0, "dense_ops_per_s": 8.0, "dram_byte": 17.5, "dram_byte_per_s": 4.0}
     expected = {
         "latency_s": 17.5, "mfu_fraction": 0.5, "mbu_fraction": 0.25, "static_energy_j": 350.0, "wasted_energy_j": 274.0,
@@ -331,7 +331,7 @@ def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
 @pytest.mark.parametrize(
     ("changed", "limit"),
     [
-        # Of 7 s of memory the weights take 3 or less, the cache as said, activations the rest.
+        # The weights take at most 3 of 7 s of memory, the cache the given time, activations the rest.
         ({"weight_s": 3.0, "cache_s": 2.0}, "weights"),
         ({"weight_s": 3.0, "cache_s": 3.0}, "weights"),
         ({"weight_s": 3.0, "cache_s": 1.0}, "weights"),
@@ -350,7 +350,7 @@ def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
     ],
 )
 def test_what_limits_a_step(gives: Gives, changed: Record, limit: str | None) -> None:
-    """1 s of arithmetic, 7 of memory, none of the host unless said."""
+    """1 s of arithmetic, 7 of memory, none of the host unless given."""
     usual = {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "exchange_s": 0.0, "weight_s": 4.0, "cache_s": 1.0}
     gives("model_cost", [{"step_limit": limit}], run_sum=[SUM | usual | changed], run=[{"host_factor": 2.0}])
 
@@ -396,7 +396,7 @@ def test_pace_of_a_kernel(gives: Gives, changed: Record, bottleneck: str | None)
 
 
 def test_a_kernel_that_cannot_be_costed_leaves_none_of_its_run(gives: Gives) -> None:
-    """Neither time nor overhead."""
+    """The run has neither time nor overhead."""
     gives(
         "kernel_time",
         [{"kernel_id": i, "latency_s": None, "overhead_s": None} for i in (0, 1)],
@@ -419,7 +419,7 @@ LEVELS = {
 
 @pytest.mark.parametrize("slowest", ["l3", None])
 def test_kernel_level(gives: Gives, slowest: str | None) -> None:
-    """Levels of units count as often as there are units; what is put in another order counts to main memory."""
+    """Levels of units count once per unit; reordered data counts as main-memory traffic."""
     columns = (
         "border",
         "level",
@@ -446,7 +446,7 @@ def test_kernel_level(gives: Gives, slowest: str | None) -> None:
 
 
 def test_tiles_that_load_from_the_last_level_cache(gives: Gives) -> None:
-    """Without a memory beside the units it moves what tiles load: 900 bytes in 5 s for 3 + 2 J, or 300 where tiles load less."""
+    """Without a memory next to the units, the cache moves what tiles load: 900 bytes in 5 s for 3 + 2 J, or 300 if tiles load less."""
     for reload_byte, reload_s, reload_j, expected in ((900.0, 5.0, 2.0, (900.0, 5.0, 5.0)), (200.0, 1.0, 0.0, (300.0, 4.0, 3.0))):
         loaded = {"tile_memory_level": None, "reload_byte": reload_byte, "reload_s": reload_s, "reload_energy_j": reload_j}
         byte, seconds, joules = expected
@@ -473,7 +473,7 @@ CONDITIONS = ["context", "phase", "memory_format", "host_factor", "cache_state",
 
 
 def test_fusion_benefit(gives: Gives) -> None:
-    """3 s and 8 J one by one against 2 s and 4 J: 1.5 times as fast, 24 / 8 of the energy-delay product."""
+    """3 s and 8 J unfused against 2 s and 4 J: 1.5 times as fast, 24 / 8 of the energy-delay product."""
     gives(
         "fusion_benefit",
         [{"backend": "kpu", "unfused_kernel_count": 5, "kernel_count": 2, "unfused_traffic_byte": 50.0, "unfused_dram_byte": 5.0,
@@ -490,7 +490,7 @@ def test_fusion_benefit(gives: Gives) -> None:
 
 
 def sided(**changed: Any) -> dict[str, list[Record]]:
-    """Operators 0 and 1 are kernel 0 and a conversion; one by one they are kernels 0 and 1, and a conversion."""
+    """Make a fusion: operators 0 and 1 are kernel 0 and a conversion; unfused they are kernels 0 and 1, and a conversion."""
     kernels = [
         ("kpu", 1, 0, 0, 1.0, 4.0), ("kpu", 1, 5, 1, 0.25, 1.0), ("plain", 2, 0, 0, 1.0, 5.0), ("plain", 2, 1, 1, 2.0, 2.0), ("plain", 2, 2, 1, 0.5, 1.0),
     ]  # fmt: skip
@@ -508,7 +508,7 @@ def sided(**changed: Any) -> dict[str, list[Record]]:
 
 
 def test_kernel_fusion(gives: Gives) -> None:
-    """1 + 2 + 0.5 s and 8 J one by one against 1.25 s and 5 J."""
+    """1 + 2 + 0.5 s and 8 J unfused against 1.25 s and 5 J."""
     gives(
         "kernel_fusion",
         [{"kernel": "conv+relu", "operator_count": 2, "unfused_kernel_count": 3, "unfused_traffic_byte": 350.0,
@@ -542,8 +542,8 @@ POWER = UNCLOCKED | PART
 
 
 def test_clock_step(gives: Gives) -> None:
-    """Steps of the fifth root of 1 / 32, a half; a mode at half the clock, watts at the full one; a mode that a part has not
-    leaves it out. Two kernels and three views take 2 * (2 + 1.5) s of a host of half the speed, the call 2 * 0.25."""
+    """Clock steps by the fifth root of 1 / 32, a half; a mode at half the clock, watts at the full one; a part without the mode is left
+    out. Two kernels and three views take 2 * (2 + 1.5) s of a host of half the speed, the call 2 * 0.25."""
     target = {"dispatch": "serial", "host_kernel_s": 1.0, "host_view_s": 0.5, "call_s": 0.25, "default_clock_fraction": 0.8}
     runs = {1: ("default", None), 2: ("low", None), 3: ("30w", 30.0), 4: ("quiet", None)}
     clocks = {1: (39.375, 1.0), 2: (15.0, 0.5), 3: (30.0, 1.0)}
@@ -579,9 +579,9 @@ STEPS: Record = (
 @pytest.mark.parametrize("n", range(6))
 @pytest.mark.parametrize(("dispatch", "beside_s"), [("serial", 7.0), ("async_queue", 4.0)])
 def test_step_power(gives: Gives, n: int, dispatch: str, beside_s: float) -> None:
-    """Two kernels at each clock c: 2 / c s of arithmetic hidden by half behind the slower of memory and 1 / c of the cache, 1 s
-    exposed, and what feeds the units 3.5 / c. Of 100 J 80 fall with the square of the voltage, which is 1 - 0.5 * (1 - c / 2),
-    at least 0.51; a call of 1 s and gaps of 1.5 s a kernel."""
+    """Two kernels at each clock c: 2 / c s of arithmetic, half of which overlaps the slower of memory and 1 / c of the cache, 1 s exposed,
+    and 3.5 / c to feed the units. 80 of 100 J fall with the square of the voltage, which is 1 - 0.5 * (1 - c / 2), at least 0.51; a
+    call of 1 s and gaps of 1.5 s per kernel."""
     shape = STEPS | {
         "dispatch": dispatch, "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.5,
         "exposed_s": 1.0, "feed_s": 3.5, "kernel_gap_s": 1.5, "dynamic_energy_j": 50.0, "clocked_energy_j": 40.0,
@@ -601,7 +601,7 @@ def test_step_power(gives: Gives, n: int, dispatch: str, beside_s: float) -> Non
 
 @pytest.mark.parametrize("n", range(6))
 def test_busy_time_at_each_clock(gives: Gives, n: int) -> None:
-    """2 / c of arithmetic, 3 of memory and 1 / c of the cache, half of the shorter hidden, then 1 s exposed."""
+    """2 / c of arithmetic, 3 of memory and 1 / c of the cache; half of the shorter overlaps, then 1 s is exposed."""
     shape = STEPS | {
         "compute_s": 2.0, "memory_s": 3.0, "clocked_memory_s": 1.0, "overlap_fraction": 0.25, "exposed_s": 1.0, "kernel_count": 1,
     }  # fmt: skip
@@ -630,7 +630,7 @@ def test_each_clock_is_the_same_formula(gives: Gives, n: int, feed_s: float, bus
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_power_of_a_run_that_the_host_paces(gives: Gives, n: int) -> None:
-    """800 J in 1000 s, however short the kernels are; a voltage that has no floor falls with the clock."""
+    """800 J in 1000 s, however short the kernels are; a voltage without a floor falls with the clock."""
     voltage = {1: 0.75, 2: 0.625, 3: 0.5625, 4: 0.53125, 5: 0.515625}[n] ** 2
     shape = STEPS | {"dispatch": "async_queue", "issue_s": 999.0, "kernel_count": 2, "voltage_floor": 0.1}
     gives("step_power", [{f"power_{n}_w": 0.8 * voltage + 20 * voltage, "host_s": 1000.0}], clock_step=[shape])
@@ -641,7 +641,7 @@ RATES = {f"clock_{n}": 0.5**n for n in range(6)} | {f"power_{n}_w": 96.0 * 0.25*
 ENERGY: Record = POWER | {
     "static_w": 0.0, "voltage_slope": 0.0, "beside_s": 0.0, "host_s": 0.0, "run_memory_j": 0.0, "is_energy_known": True,
 }  # fmt: skip
-"""No static power, a voltage that stays."""
+"""No static power, constant voltage."""
 TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 40.0, 90.0))}
 
 
@@ -650,8 +650,8 @@ TIMES = {f"busy_{n}_s": busy for n, busy in enumerate((10.0, 11.0, 14.0, 20.0, 4
     [
         (96.0, 1.0, 10.0),
         (None, 1.0, 10.0),
-        # Between two steps the clock is the square root of the power. At 1 / 1.5 of a step further the time is at least that of
-        # the step before, and what the line through two steps on either side says.
+        # Between two steps the clock is the square root of the power. At 1 / 1.5 of the next step the time is at least
+        # that of the step before, and at least that of the line through two steps on either side.
         (24.0, 0.5, 11.0),
         (54.0, 0.75, 10.0),  # 11 - (2 - 4 / 3) * 3 / 2
         (13.5, 0.375, 12.0),  # 11 + 2 / 3 * 1, 14 - 4 / 3 * 6 / 4
@@ -672,33 +672,33 @@ def test_run_clock(gives: Gives, limit: float | None, clock: float, busy: float)
 @pytest.mark.parametrize(
     ("changed", "clock", "busy"),
     [
-        # Half of 96 W is drawn at 2 ** -0.5 of the clock by the law. That takes 240 J in 10 s, 24 W: four times for 2 ** 0.5 of
-        # the clock, so that 48 W are drawn 2 ** 0.25 above it.
+        # Half of 96 W is drawn at 2 ** -0.5 of the clock by the power law. That takes 240 J in 10 s, 24 W: four times
+        # for 2 ** 0.5 of the clock, so that 48 W are drawn 2 ** 0.25 above it.
         ({"run_clocked_j": 240.0}, 2**-0.25, 10.0),
         # 1,920 J at full voltage, half of it there: 96 W in 10 s, and 48 W at 2 ** 0.25 above the slower step. It takes
-        # 2 ** 0.75 of the time of a clock: 20 s less 40 / 2 of the way down from 2.
+        # 2 ** 0.75 of the time of a clock: 20 s minus 40 / 2 of the distance down from 2.
         (
             {"run_clocked_j": 1920.0, "voltage_slope": 1.0, "voltage_floor": 0.0, "busy_1_s": 20.0, "busy_2_s": 60.0},
             0.5 * 2**0.25,
             20 - (2 - 2**0.75) * 20,
         ),
-        # 960 J would last 20 s, longer than the slower step; just as long as a host.
+        # 960 J would last 20 s, longer than the slower step and as long as the host.
         ({"run_clocked_j": 960.0}, 0.5, 10.0),
         ({"run_clocked_j": 960.0, "host_s": 20.0}, 2**-0.5, 10.0),
-        # Static power leaves nothing between the steps.
+        # Static power uses up the limit between the steps.
         ({"run_clocked_j": 240.0, "static_w": 50.0}, 0.5, 10.0),
     ],
 )
 def test_a_clock_between_two_steps(gives: Gives, changed: Record, clock: float, busy: float) -> None:
-    """48 W where a step halves the clock and 96 W become 24."""
+    """48 W, where a step halves the clock and 96 W become 24."""
     times = {f"busy_{n}_s": 10.0 for n in range(6)}
     expected = {"clock_fraction": clock, "least_busy_s": busy}
     gives("run_clock", [expected], step_power=[ENERGY | RATES | times | {"limit_w": 48.0} | changed])
 
 
 def test_sums_of_a_run_at_all_clocks(gives: Gives) -> None:
-    """Of two shapes, twice each: 2 * (400 + 100) J that fall with the voltage, 2 * (50 + 30) that do not, gaps of 2 * (0.5 + 0.25)
-    s, 3 + 2 s of the host and 1 of the call."""
+    """Two shapes, twice each: 2 * (400 + 100) J that fall with the voltage, 2 * (50 + 30) that do not, gaps of 2 * (0.5 + 0.25) s, 3 + 2 s
+    of the host and 1 of the call."""
     other = {"shape_id": 1, "issue_s": 2.0, "kernel_gap_s": 0.25, "clocked_energy_j": 100.0, "dynamic_energy_j": 130.0}
     sums = {"run_clocked_j": 1000.0, "run_memory_j": 160.0, "host_s": 6.0, "beside_s": 7.5, "is_energy_known": True}
     gives(
@@ -754,7 +754,7 @@ def test_clocked_shape(gives: Gives) -> None:
     [
         # (160 * 9 / 16 + 40) / (14.45 - 11.25) = 40.625 s are needed, 38.625 of them for kernels that take 20.
         ({"limit_w": 14.45}, {"pause_ratio": 38.625 / 20, "busy_s": 7.25 * 38.625 / 20, "is_power_bound": True}),
-        # A host that takes 45 anyway.
+        # A host that takes 45 s anyway.
         ({"limit_w": 14.45, "host_s": 45.0}, {"pause_ratio": 1.0}),
         # 40 s are needed, as long as the host takes.
         ({"limit_w": 14.5, "host_s": 40.0}, {"pause_ratio": 1.0}),
@@ -763,15 +763,15 @@ def test_clocked_shape(gives: Gives) -> None:
         ({"limit_w": None}, {"pause_ratio": 1.0}),
         ({"static_w": None}, {"pause_ratio": 1.0, "static_w": None}),
         ({"limit_w": 14.45, "is_energy_known": False}, {"pause_ratio": 1.0}),
-        # What feeds the units, 4 / 0.5, sets the pace; then the cache, 4 / 0.5 + 0.75 * 4.
+        # Feeding the units, 4 / 0.5, sets the pace; then the cache, 4 / 0.5 + 0.75 * 4.
         ({"feed_s": 4.0}, {"busy_s": 9.0}),
         ({"clocked_memory_s": 4.0}, {"busy_s": 12.0}),
-        # 16 s of memory beside 4: the clock adds 0.75 * 2 s and does not set the pace.
+        # 16 s of memory and 4 s at the clock: it adds 0.75 * 2 s and does not set the pace.
         ({"memory_s": 16.0, "unlimited_s": 18.5}, {"busy_s": 20.0, "power_s": 1.5, "is_power_bound": False}),
         ({"memory_s": 16.0, "unlimited_s": 18.5, "feed_s": 8.0}, {"busy_s": 20.0, "is_power_bound": True}),
         ({"memory_s": 16.0, "unlimited_s": 18.5, "clocked_memory_s": 8.0}, {"busy_s": 20.0, "is_power_bound": True}),
         ({"memory_s": 16.0, "unlimited_s": 18.5, "feed_s": 7.9}, {"is_power_bound": False}),
-        # Pauses take more than half of it: 0.5 * 20 = 10 s above 9.9, not above 10.
+        # Pauses take more than half of the time: 0.5 * 20 = 10 s above 9.9, not above 10.
         ({"memory_s": 16.0, "unlimited_s": 9.9}, {"is_power_bound": True}),
         ({"memory_s": 16.0, "unlimited_s": 10.0}, {"is_power_bound": False}),
         ({"unlimited_s": 7.25}, {"is_power_bound": False, "power_s": 0.0}),

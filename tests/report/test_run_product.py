@@ -8,8 +8,8 @@ Gives = Callable[..., None]
 
 
 def test_products_alike_are_one_row(gives: Gives) -> None:
-    """Kernels 1 and 2 are of shape 1, kernel 3 of shape 3; all three hold the same product but for the window of a convolution,
-    which shape 3 has: 9 taps over 640 elements."""
+    """Kernels 1 and 2 have shape 1, kernel 3 shape 3; all three compute the same product, except that shape 3 has a convolution's window:
+    9 taps over 640 elements."""
     step = {"is_product": True, "step": "gemm", "m": 8.0, "n": 4.0, "k": 36.0, "gemm_count": 2.0, "step_id": 1}
     gives(
         "run_product",
@@ -50,8 +50,8 @@ def test_products_of_other_sizes_or_precisions_are_others(gives: Gives) -> None:
 
 def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
     """A kernel of two products of 8 x 4 x 36, one with windows over 144 elements of its 288, reads half of 240 bytes of weights twice and
-    160 of the rest from main memory: 240 of 2 x 144 in place of weights, 160 of 288 + 32 and 144 + 32. One without weights moves 100
-    of 288 + 144 + 32."""
+    160 of the rest from main memory: 240 of 2 x 144 for weights, 160 of 288 + 32 and 144 + 32. One without weights moves 100 of 288 +
+    144 + 32."""
     size = {"gemm_count": 1.0, "element_byte": 1.0}
     placed = size | {"candidate": 5, "tile_m": 8.0, "tile_n": 4.0, "tile_k": 4.0, "m": 8.0, "n": 4.0, "k": 36.0, "step_id": 0, "dram_byte": 400.0}
     held = {"weight_byte": 240.0, "reread_weight_byte": 240.0, "held_weight_fraction": 0.5}
@@ -63,7 +63,7 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
             {"kernel_id": 1, "step_id": 0, "dataflow": "wavefront", "split_k": 2, **shares},
             {"kernel_id": 1, "step_id": 1, **shares},
             {"kernel_id": 2, "step_id": 0, "weight_dram_fraction": none, "activation_dram_fraction": none},
-            # All is there: nothing comes from main memory, whatever of the weights stays.
+            # All data is cached: nothing comes from main memory, whatever share of the weights stays.
             {"kernel_id": 3, "step_id": 0, "weight_dram_fraction": 0.0, "activation_dram_fraction": 0.0},
         ],
         by=["kernel_id", "step_id"],
@@ -79,7 +79,7 @@ def test_where_operands_of_a_product_come_from(gives: Gives) -> None:
 
 
 def test_product_source(gives: Gives) -> None:
-    """Of 500 bytes of main memory 0.75 of 288 are weights; the other 284 are of 576 of inputs and 64 of results."""
+    """288 weights make 0.75 of 500 bytes of main memory; the other 284 are shared by 576 of inputs and 64 of results."""
     sizes = {"step_id": 1, "m": 8.0, "n": 4.0, "k": 36.0}
     gives(
         "product_source",

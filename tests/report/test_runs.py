@@ -11,7 +11,7 @@ Evaluate = Callable[..., list[Record]]
 
 
 def test_model_report(gives: Gives) -> None:
-    """4 samples in 2 s and 12 J: 2 a second, 3 J each, 24 J s; 100 bytes fill a memory of 100, 101 do not fit."""
+    """4 samples in 2 s and 12 J: 2 per second, 3 J each, 24 J s; 100 bytes fill a memory of 100, 101 do not fit."""
     gives(
         "model_report",
         [
@@ -53,7 +53,7 @@ RUNS = [
 
 
 def test_model_latency(gives: Gives) -> None:
-    """10 s, 5 to 20 of them by the band of its batches, 2.5 times the naive 4 s; no band for other batches."""
+    """10 s, 5 to 20 by the band of its batch, 2.5 times the naive 4 s; other batches have no band."""
     gives(
         "model_latency",
         [
@@ -72,7 +72,7 @@ def test_model_latency(gives: Gives) -> None:
 
 
 def test_model_energy(gives: Gives) -> None:
-    """8 J, 2 to 32 of them, in 4 s; 2 of them wasted."""
+    """8 J, 2 to 32 by the band, in 4 s; 2 J wasted."""
     gives(
         "model_energy",
         [
@@ -108,7 +108,7 @@ def test_model_work(gives: Gives) -> None:
 
 
 def test_model_list(gives: Gives) -> None:
-    """2 * 3 * 5^2 + 7 MACs at batch 3 and 5 tokens; FLOPs are not among them. A view is no operator, though it has a rule."""
+    """2 * 3 * 5^2 + 7 MACs at batch 3 and 5 tokens, FLOPs excluded. A view does not count as an operator, even with a rule."""
     gives(
         "model_list",
         [
@@ -135,7 +135,7 @@ def test_model_list(gives: Gives) -> None:
 
 
 def test_ingest_coverage(gives: Gives) -> None:
-    """Two views, of which one has no rule; three operators, one bounded, one without a rule."""
+    """Two views, one without a rule; three operators, one bounded, one without a rule."""
     gives(
         "ingest_coverage",
         [{"operator_count": 3, "view_count": 2, "sized_count": 2, "unsized_count": 2, "bounded_count": 1}],
@@ -151,7 +151,7 @@ def test_ingest_coverage(gives: Gives) -> None:
 
 
 def test_model_memory(gives: Gives) -> None:
-    """100 bytes are two segments of 64; a cache of 35 holds the activations, 30 + 2 + 3, and not all."""
+    """100 bytes need two segments of 64; a cache of 35 fits the activations, 30 + 2 + 3, but not all."""
     gives(
         "model_memory",
         [
@@ -188,7 +188,7 @@ def test_model_memory(gives: Gives) -> None:
 
 
 def test_memory_of_a_run_without_kernels(evaluate: Evaluate) -> None:
-    """It has no peak kernel, and stays in the report."""
+    """The run has no peak kernel, and stays in the report."""
     (row,) = evaluate(
         "model_memory",
         run=[{}],
@@ -204,7 +204,7 @@ COST = {"batch": 4, "latency_s": 2.0, "energy_j": 12.0}
 
 
 def test_target_cost(gives: Gives) -> None:
-    """Four samples in 2 s and 12 J at 7.2 dollars an hour, 0.002 a second; a part without a price."""
+    """Four samples in 2 s and 12 J at 7.2 dollars per hour, 0.002 per second; a part without a price."""
     gives(
         "target_cost",
         [
@@ -226,7 +226,7 @@ ASSUMED = {"assumed_count": 2, "price_count": 3}
 
 
 def test_inference_cost(gives: Gives) -> None:
-    """3.6 J a sample are 5.4 from a supply that loses a third: 1.5e-6 kWh, at 400 g and 0.2 dollars each."""
+    """3.6 J per sample are 5.4 J from a supply that loses a third: 1.5e-6 kWh, at 400 g and 0.2 dollars each."""
     gives(
         "inference_cost",
         [
@@ -248,7 +248,7 @@ def test_inference_cost(gives: Gives) -> None:
 
 
 def test_cost_without_a_supply(gives: Gives) -> None:
-    """What the part draws is known all the same."""
+    """The part's own energy is known all the same."""
     expected = {
         "electricity": None,
         "million_inference_j": 3.6e6,
@@ -259,7 +259,7 @@ def test_cost_without_a_supply(gives: Gives) -> None:
 
 
 def test_prediction_error(gives: Gives) -> None:
-    """Predicted e times and 1 / e times what was measured; 2 of 8 s wait. A server, several parts and decoding stay out."""
+    """Predicted e times and 1 / e times the measurement; 2 of 8 s wait. Servers, several parts and decoding are excluded."""
     measured = {"latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": None}
     gives(
         "prediction_error",
@@ -293,7 +293,7 @@ def test_prediction_error(gives: Gives) -> None:
 
 
 def test_measured_rows_without_a_prediction(gives: Gives) -> None:
-    """Each with the first reason; rows 1 and 12, of the model's own sequence and with one of their own, are compared."""
+    """Each row has its first reason; rows 1 and 12, with the model's own sequence and with another, are compared."""
     measured = {
         "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": None, "batch": 1, "hardware": "h", "backend": "eager",
         "precision": "fp16", "memory_format": "nchw", "source_id": "mine",
@@ -345,7 +345,7 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
 
 
 def test_a_measured_network_of_other_parameters_is_refused(gives: Gives) -> None:
-    """1 is of the network ingested, 2 of one with other parameters, 3 of none."""
+    """Row 1 measures the ingested network, 2 one with other parameters, 3 an unknown one."""
     gives(
         "refused_measurement",
         [{"measurement_id": 2, "model": "net", "measured_parameter_count": 90, "parameter_count": 100}],

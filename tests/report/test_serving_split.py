@@ -39,18 +39,18 @@ MEMORY: dict[str, Any] = {
 }  # fmt: skip
 RUN: dict[str, Any] = {"device_count": 2, "weight_host_fraction": 0.0, "cache_host_fraction": 0.0}
 
-# Of a half that a replica's tokens meet, four devices read 1 - 1/16 of all, a quarter each.
+# A replica's tokens use half of the experts, so four devices read 1 - 1/16 of all, a quarter each.
 MET = (1 - 0.5**4) / (0.5 * 4)
 SPARED_S = 12 * (1 - MET)
 
 STEP = RUN | {"phase": "decode", "chunk_count": 1.0}
 LAYERS_OF_A_STEP = {
-    # Twice the layers without what is spared and half of the cores.
+    # Twice the layers without the spared share and half of the cores.
     "split": "s", "layers_s": 2 * (40 - SPARED_S - 4), "before_s": 2.0, "behind_s": 6.0,
-    # Of all layers 32 byte added up in 16 calls, 12 collected in 4; of two devices each.
+    # All layers: 32 bytes added up in 16 calls, 12 collected in 4; two devices each.
     "tensor_s": 0.5 * (64 + 12) / 10 + 20 + 0.5 * (32 + 4), "before_tensor_s": 0.5 * 8 / 10 + 2 + 0.5 * 4,
     "behind_tensor_s": 0.5 * 10 / 10 + 1 + 0.5, "expert_s": 3 / 4 * 64 / (2 * 4) + 16 * (1 + 3 * 0.5),
-    # Results of 8 layers, of each half of 8 byte, are added up.
+    # Results of 8 layers are added up, 8 bytes of each half.
     "context_s": 0.5 * 2 * 32 / 10 + 8 + 8 * 2 * 0.5, "send_s": 8 / (2 * 4) + 0.125, "compute_s": 20.0,
     "weight_s": 2 * (16 - SPARED_S), "cache_s": 6.0, "expert_read_byte": 2 * 80 * MET, "dynamic_energy_j": 360.0,
 }  # fmt: skip
@@ -66,12 +66,12 @@ LAYERS_OF_A_PROMPT = {
     "split": "s", "layers_s": 40 - SPARED_S, "before_s": 1.0, "behind_s": 3.0,
     "tensor_s": 0.5 * (32 + 6) / 10 + 20 + 0.5 * (32 + 4), "before_tensor_s": 0.5 * 4 / 10 + 2 + 0.5 * 4, "behind_tensor_s": 2.0,
     "expert_s": 3 / 4 * 64 / (2 * 2 * 4) + 16 * (1 + 3 * 0.5),
-    # A turn of half of 128 byte and 8 steps behind cores of 8 s.
+    # One turn sends half of 128 bytes in 8 steps while cores compute 8 s.
     "context_s": 64 / 10 + 8 * 0.5 - 8, "send_s": 8 / (2 * 2 * 4) + 4 * 0.125, "compute_s": 10.0, "weight_s": 16 - SPARED_S,
     "cache_s": 6.0, "expert_read_byte": 2 * 80 * MET, "dynamic_energy_j": 360.0,
 }  # fmt: skip
 OF_A_PROMPT = {
-    # What stands before the layers takes longer, with its all-reduces.
+    # The layers' predecessors take longer, with their all-reduces.
     "work_s": (40 - SPARED_S) / 2 + 1, "tensor_s": 0.5 * 39.9 + 4.2, "expert_s": 21.5, "context_s": 1.2, "send_s": 1.0, "compute_s": 5.0,
     "weight_s": (16 - SPARED_S) / 2, "cache_s": 3.0, "expert_read_byte": 80 * MET, "dynamic_energy_j": 360.0, "weight_byte": 39.5,
     "kv_cache_byte": 64.0, "peak_memory_byte": 39.5 + 3 + 64 + 4,
@@ -87,7 +87,7 @@ def test_served_layer(gives: Gives, run: dict[str, Any], expected: dict[str, Any
 
 
 def test_what_is_not_split(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """A run that has no answer, one that rests on the host's memory, and one of another tensor parallel."""
+    """A run without an answer, one with weights in the host's memory, and one of another tensor parallelism."""
     given: dict[str, Any] = {
         "served_sum": [SUMS], "run": [STEP], "device_split": [SPLIT], "split_weight": [WEIGHT], "layered_run": [LAYERED],
         "run_memory": [MEMORY], "split_link": [LINKS],
@@ -99,8 +99,8 @@ def test_what_is_not_split(evaluate: Callable[..., list[dict[str, Any]]]) -> Non
 
 
 def test_more_devices_than_experts_tokens_and_heads(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """Of three experts a device of four has one, of a half that a replica's tokens meet it reads 15/16 of a third of all; of three tokens
-    attended to, or of a prompt, one of two devices has two; a head of three on two devices is one of two on one of them."""
+    """A device of four has one of three experts; a replica's tokens use half of them, so it reads 15/16 of a third of all. Of three tokens
+    attended to, or of a prompt, one of two devices has two; of a three-head group on two devices one has two."""
     given: dict[str, Any] = {
         "served_sum": [SUMS], "device_split": [SPLIT], "split_weight": [WEIGHT | {"core_share": 2 / 3}],
         "layered_run": [LAYERED | {"expert_count": 3}], "run_memory": [MEMORY], "split_link": [LINKS],
@@ -140,8 +140,8 @@ HOST = {name: SUMS[name] for name in ("call_s", "host_s", "static_w", "dispatch"
 def test_served_split(
     gives: Gives, run: dict[str, Any], layers: dict[str, Any], expected: dict[str, Any], stages: float, host: dict[str, Any]
 ) -> None:
-    """Two stages; a prompt in four chunks is through behind one and a quarter of them. A host that does not run ahead adds, one that
-    is slower than the device lets it wait."""
+    """Two stages; a prompt in four chunks takes one and a quarter passes. A host that does not run ahead adds its time; one slower than
+    the device makes it wait."""
     of = HOST | host
     waits = 0.5 * of["host_s"] if of["dispatch"] == "serial" else max(0.0, 0.5 * of["host_s"] - expected["work_s"])
     pass_s = 1.0 + waits + sum(expected[f"{name}_s"] for name in ("work", "tensor", "expert", "context", "send"))
@@ -163,8 +163,8 @@ def test_one_stage_has_both_ends(evaluate: Callable[..., list[dict[str, Any]]]) 
 
 
 def test_served_sum(gives: Gives) -> None:
-    """A half of each of four equal kernels, of which one is an attention's core, two experts' and one stands before the layers; and
-    two whole ones, behind the layers and in them, the latter of experts without weights of theirs."""
+    """A half of each of four equal kernels, one an attention's core, two experts' and one before the layers; and two whole kernels, one
+    after the layers and one in them, of experts without their own weights."""
     halves = [("block", False, True), ("block", True, False), ("first", False, False)]
     wholes = ["block", "last"]
     gives(
@@ -214,7 +214,7 @@ GIVEN: dict[str, Any] = {
 
 
 def test_serving_split(gives: Gives) -> None:
-    """Two replicas make two tokens each every 10 s, eight are under way on 16 devices of a dollar a second."""
+    """Two replicas make two tokens each every 10 s; eight tokens are in flight on 16 devices at a dollar per second."""
     gives(
         "serving_split",
         [

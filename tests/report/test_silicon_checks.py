@@ -1,4 +1,4 @@
-"""Rules of the silicon beside what is in print."""
+"""Silicon rules compared with published values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIE: dict[str, Any] = {
 
 
 def test_die_check(evaluate: Evaluate) -> None:
-    """Ten of twenty units: pieces of units twice, what they share once. 2 * (20 + 5) + 30 against 100."""
+    """Ten of twenty units: unit areas count twice, shared areas once. 2 * (20 + 5) + 30 against 100."""
     pieces = [
         {"silicon_piece": "unit.sm", "kind": "logic", "area_mm2": 20.0},
         {"silicon_piece": "memory.l1", "kind": "sram", "area_mm2": 5.0},
@@ -39,8 +39,8 @@ def test_die_check(evaluate: Evaluate) -> None:
 
 @pytest.mark.parametrize(
     ("state", "ruled"),
-    # 10 W leak, 8 of clocks at the reference, 2 of memory. At half the reference 0.75 of the voltage: (10 + 4) * 0.5625 + 2; at
-    # the floor 10 * 0.25 + 2; between them without memory 7.875 - 2.5.
+    # 10 W leak, 8 of clocks at the reference, 2 of memory. At half the reference, 0.75 of the voltage: (10 + 4) *
+    # 0.5625 + 2; at the floor 10 * 0.25 + 2; between them without memory 7.875 - 2.5.
     [("rest", 4.5), ("waiting", 9.875), ("clocks", 5.375)],
 )
 def test_rest_check(evaluate: Evaluate, state: str, ruled: float) -> None:
@@ -53,7 +53,7 @@ def test_rest_check(evaluate: Evaluate, state: str, ruled: float) -> None:
 
 
 def test_silicon_check(evaluate: Evaluate) -> None:
-    """Area 1.25 apart, 50 of 25 million transistors a square millimetre, a lift of 3, rest 1.6 apart."""
+    """Areas differ by 1.25, transistors per square millimetre 50 against 25 million, a lift of 3, rest powers differ by 1.6."""
     rows = evaluate(
         "silicon_check", die=[DIE | {"other_mm2": 0.0}], hardware=[{"process_nm": 7.0}],
         die_check=[{"printed_mm2": 100.0, "ruled_mm2": 80.0}], rest_check=[{"state": "rest", "stated_w": 16.0, "ruled_w": 10.0}],

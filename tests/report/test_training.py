@@ -22,7 +22,7 @@ FRAMEWORK = {
     "reduce_byte": 4.0,
 }
 FREE = {"framework": ["backend"]}
-"""Of a framework the backend is no key."""
+"""In `framework`, the backend is not a key."""
 OPTIMIZER = {
     "optimizer": "adam", "gradient_byte": 4.0, "master_byte": 4.0, "state_byte": 8.0, "moved_byte": 30.0, "bandwidth_fraction": 0.5,
 }  # fmt: skip
@@ -48,7 +48,8 @@ FROZEN = LAYERED | {
 WEIGHT = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2,
     "work_share": 0.5, "core_share": 0.5, "cache_share": 0.5,
-    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; ends 14 less half of its split half.
+    # Layers: (72 - 40) / 2 + 8 = 24 and of experts 40 / 4 = 10, twice a half of them; the ends 14 minus half of their
+    # split half.
     "layer_byte": 24.0, "own_expert_byte": 10.0, "end_byte": 10.5,
     "trained_layer_byte": 24.0, "trained_expert_byte": 10.0, "trained_end_byte": 10.5,
 }  # fmt: skip
@@ -57,8 +58,8 @@ MEMORY = {
     "split": "s", "layers": 8.0, "layer_factor": 2.0, "stage_share": 0.5, "whole_parts": 2, "replicas": 4, "expert_replicas": 2.0,
     "dense_byte": 24.0 + 10.5, "expert_byte": 10.0, "dense_count": 17.25, "expert_count": 5.0, "parameter_byte": 2.0, "unpacked_byte": 0.0,
     "weight_byte": 44.5, "gradient_byte": 4 * 22.25, "optimizer_byte": 12 * (17.25 / 4 + 5 / 2),
-    # Inputs of 8 layers, 8 byte each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one layer's results of
-    # 8 a share of 2 (48 + 16) / 2; ends (4 + 2) / 2; what else the peak holds (16 / 2 + 8 / 2) / 2.
+    # Inputs of 8 layers, 8 bytes each over 4 devices; 2 of 4 micro batches in half of the layers, 1 + 1/4 times; one
+    # layer's results of 8, a share of 2 (48 + 16) / 2; ends (4 + 2) / 2; the rest of the peak (16 / 2 + 8 / 2) / 2.
     "activation_byte": 1.25 * 16.0 + 64.0 / 8 + 3.0 + 6.0, "scratch_byte": 1.0 + 0.25 * 37.0,
 }  # fmt: skip
 LINKS: dict[str, Any] = {
@@ -69,8 +70,8 @@ LINKS: dict[str, Any] = {
 
 
 def test_split_link(gives: Gives) -> None:
-    """Nodes of 4 over a port of 5 byte/s at 0.8: two of tensor parallel lie in one, four replicas are two in each, which share two
-    ports; of two for experts both lie in a node."""
+    """Nodes of 4 over a port of 5 byte/s at 0.8: two tensor-parallel devices are in one node, two of four replicas in each, which share
+    two ports; both expert-parallel devices are in one node."""
     gives(
         "split_link",
         [LINKS | {"collective_call_s": 0.9, "tensor_byte_per_s": 6.0, "context_byte_per_s": 6.0, "expert_byte_per_s": 6.0,
@@ -103,8 +104,8 @@ PIECES: list[dict[str, Any]] = [
 
 
 def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
-    """On four devices: of 8 and 2 heads, a quarter 2, 1/4 + 1/4 (1/2 - 1/4); of features a quarter; of 6 heads two; of two in the ends
-    one. Of three experts one of four devices has one."""
+    """On four devices: of 8 and 2 heads a quarter is 2, 1/4 + 1/4 (1/2 - 1/4); of features a quarter; two of 6 heads; one of two in the
+    ends. One of four devices has one of three experts."""
     layers = (16 * 5 / 16 + 16 / 4) / 32
     work = (40 * 5 / 16 + 40 / 4 + 20 / 3) / 100
     gives(
@@ -123,7 +124,7 @@ def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
 
 
 def test_split_piece(gives: Gives) -> None:
-    """Shares of four devices, weighted by bytes of weights and by arithmetic."""
+    """Shares of four devices, weighted by weight bytes and by arithmetic."""
     shares = {
         "split": "s", "block_share": (16 * 5 / 16 + 16 / 4) / 32, "end_share": 1 / 2, "work_share": (40 * 5 / 16 + 40 / 4 + 20 / 3) / 100,
         "core_share": 1 / 3, "cache_share": 1 / 2,
@@ -132,13 +133,13 @@ def test_split_piece(gives: Gives) -> None:
 
 
 def test_what_a_frozen_model_trains(gives: Gives) -> None:
-    """Of layers (6 - 2) / 2 + 8 - 6 twice a half, of experts 2 / 4, of the ends 7 less half of their split half."""
+    """Layers: (6 - 2) / 2 + 8 - 6, twice a half; experts: 2 / 4; ends: 7 minus half of their split half."""
     trained = {"trained_layer_byte": 4.0, "trained_expert_byte": 0.5, "trained_end_byte": 5.25}
     gives("split_weight", [WEIGHT | trained], within=["split"], layered_run=[FROZEN], device_split=[SPLIT])
 
 
 def test_nothing_frozen_has_gradients_or_states(gives: Gives) -> None:
-    """Of 2 byte a weight (4 + 5.25) / 2 and 0.5 / 2 are trained; all of them are held."""
+    """Of weights of 2 bytes, (4 + 5.25) / 2 and 0.5 / 2 are trained; all are stored."""
     gives(
         "split_memory",
         [
@@ -156,7 +157,7 @@ def test_nothing_frozen_has_gradients_or_states(gives: Gives) -> None:
 
 
 def test_weights_before_and_behind_the_layers_without_a_pipeline(gives: Gives) -> None:
-    """Both ends, of which 12 are split in two and 8 of those stand there twice."""
+    """Both ends; 12 are split in two, and 8 of those are stored twice."""
     gives(
         "split_weight", [{"split": "s", "stage_share": 1.0, "end_byte": (12 - 8) / 2 + 12.0}], within=["split"], layered_run=[LAYERED],
         device_split=[SPLIT | {"pipeline": 1}],
@@ -192,15 +193,15 @@ SUMS = {
     "dram_byte_per_s": 100.0, "dense_ops_per_s": 50.0, "fault": None,
 }  # fmt: skip
 TIMES = {
-    # Kernels take twice as long, of twice the layers, on 2 x 2 devices.
+    # Kernels take twice as long, for twice the layers, on 2 x 2 devices.
     "split": "s", "forward_s": 24.0, "backward_s": 48.0, "recompute_s": 24.0, "first_s": 2.0, "last_s": 4.0,
-    # (2 x 16 + 24) byte twice over 2, 24 calls twice: half a sum of 56 byte goes twice; three times 6 byte collected once in 2 calls;
-    # half of it is hidden.
+    # (2 x 16 + 24) bytes twice over 2, 24 calls twice: half a sum of 56 bytes is sent twice; three times 6 bytes
+    # collected once in 2 calls; half of it overlaps.
     "tensor_s": 0.5 * (0.5 * (2 * 56.0 + 18.0) / 10.0 + 48 * (1.0 + 2 * 0.5) + 12 * (1.0 + 0.5)),
     "end_tensor_s": 0.5 * (0.5 * (2 * 2.0 + 10.0) / 10.0 + 2 * (1.0 + 2 * 0.5) + 2 * (1.0 + 0.5)),
-    # Half of 2 (2 x 32 + 32) byte over 4 devices' tokens, 3 x 16 calls.
+    # Half of 2 (2 x 32 + 32) bytes over 4 devices' tokens, 3 x 16 calls.
     "expert_s": 0.5 * 192.0 / (4 * 4.0) + 48 * 1.5,
-    # A turn: half of 128 byte over 2 devices, and 8 steps; forward behind 4 s, twice, backward two turns behind 8 s.
+    # A turn: half of 128 bytes over 2 devices, and 8 steps; forward during 4 s, twice, backward two turns during 8 s.
     "context_s": 2 * (3.2 + 4.0 - 4.0) + (14.4 - 8.0),
     "host_s": 24.0, "end_host_s": 1.5,
 }  # fmt: skip
@@ -212,7 +213,8 @@ CORE_TIMES = {"forward_s": 26.0, "backward_s": 52.0, "recompute_s": 26.0, "conte
     [
         ({}, "mma", {}),
         ({"attention_factor": 3.0}, "wgmma", {}),
-        # A half more of 2 x 2 x (4 and 8) s over 2 devices and half of the tokens each; a turn of 7.2 s behind 6 and two behind 12.
+        # A half more of 2 x 2 x (4 and 8) s over 2 devices and half of the tokens each; a turn of 7.2 s during 6 and
+        # two during 12.
         ({"attention_factor": 3.0, "warpgroup_attention_factor": 4.0}, "mma", CORE_TIMES),
         ({"attention_factor": 4.0, "warpgroup_attention_factor": 3.0}, "wgmma", CORE_TIMES),
     ],
@@ -237,8 +239,8 @@ def test_split_micro_batch(gives: Gives, factors: dict[str, float], instruction:
 
 @pytest.mark.parametrize(("host_s", "end_host_s"), [(24.0, 1.5), (1000.0, 20.0)])
 def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
-    """Two stages with two groups of layers each, four micro batches; a host that issues half of the layers and the ends for longer
-    than the device takes lets it wait."""
+    """Two stages with two groups of layers each, four micro batches; a host that issues half of the layers and the ends more slowly than
+    the device computes makes it wait."""
     layers = 0.5 * (24 + 48 + 24 + TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
     shared = 0.5 * (TIMES["tensor_s"] + TIMES["expert_s"] + TIMES["context_s"])
     dense = 3 / 4 * (17.25 * (4 + 2)) / 2 + 2 * 1 + 3 * 0.25 * 2
@@ -276,7 +278,7 @@ def test_split_step(gives: Gives, host_s: float, end_host_s: float) -> None:
 
 
 def test_training_step(gives: Gives) -> None:
-    """16 samples in 110 s on 16 devices: 6 x 4 x 2 (2 x 100 + 10) operations of 16 x 110 x 50, 2 x 8 x 200 of them once more."""
+    """16 samples in 110 s on 16 devices: 6 x 4 x 2 (2 x 100 + 10) operations of 16 x 110 x 50, 2 x 8 x 200 of them repeated."""
     gives(
         "training_step",
         [
@@ -306,10 +308,11 @@ def test_training_step(gives: Gives) -> None:
 @pytest.mark.parametrize(
     ("of_run", "of_split", "model_flops", "repeated_flops"),
     [
-        # Twice 100 MACs of layers and 10 of ends, 4 micro batches of 2 replicas, 2 operations each: 3,360 a forward pass.
+        # Twice 100 MACs of layers and 10 of ends, 4 micro batches of 2 replicas, 2 operations each: 3,360 per forward
+        # pass.
         ({}, {"recompute": "none"}, 3 * 3360.0, 0.0),
         ({}, {"recompute": "none", "adapter_rank": 4}, 2 * 3360.0, 0.0),
-        # Backward passes of 150 and 5 MACs: a model that freezes some weights lacks their products.
+        # Backward passes of 150 and 5 MACs: a model with frozen weights lacks their products.
         ({"is_frozen": True}, {"recompute": "none"}, 3360.0 + 16 * (2 * 150.0 + 5.0), 0.0),
         # Its own checkpoints repeat 30 and 2 MACs.
         ({"block_repeated_macs": 30.0, "end_repeated_macs": 2.0}, {"recompute": "none"}, 3 * 3360.0, 16 * (2 * 30.0 + 2.0)),
@@ -346,7 +349,7 @@ def test_operations_of_a_step(
 def test_a_step_that_rests_on_a_number_that_cannot_be(
     evaluate: Callable[..., list[dict[str, Any]]], fault: dict[str, Any], is_null: bool
 ) -> None:
-    """It has no time; one that hardly can be is named."""
+    """The step has no time; an implausible number is named."""
     (row,) = evaluate(
         "training_step",
         split_step=[
@@ -369,7 +372,8 @@ def test_a_step_that_rests_on_a_number_that_cannot_be(
 
 
 def test_a_backend_has_its_own_default_framework(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
-    """The one that is fitted on it, on a graph that of what it captures, an ideal where there is none; a name holds everywhere."""
+    """The default is the framework fitted on the backend; on a graph, that of the captured backend; else an ideal one. A named framework
+    applies everywhere."""
     rows = evaluate(
         "split_framework",
         device_split=[SPLIT | {"split": "open", "framework": None}, SPLIT | {"split": "named", "framework": "other"}],

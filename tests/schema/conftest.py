@@ -1,4 +1,4 @@
-"""An empty database of each test's own, and rows to tell its states apart."""
+"""An empty database for each test, and rows that identify its states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: whole or not at all, one writer, those of another layout refused."""
+"""Files: complete or absent, one writer, other layouts refused."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_the_fingerprint_covers_every_column_and_key(tmp_path: Path) -> None:
 
 
 def _copied(folder: Path, old: str = "", new: str = "") -> Path:
-    """The folder of the row types with one text of `workload.py` replaced."""
+    """Copy the folder of row types with one text of `workload.py` replaced."""
     shutil.copytree(layout.FOLDER, folder)
     text = (folder / "workload.py").read_text()
     assert old in text

@@ -1,4 +1,4 @@
-"""What a change leaves as it was, and what other processes may do meanwhile."""
+"""Effects of a change on other files and processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ c.close()
 
 @contextlib.contextmanager
 def client(path: Path, name: str = "theirs") -> Iterator[subprocess.Popen[str]]:
-    """A plain DuckDB client with the file open for writing, which adds a source when it ends."""
+    """Start a plain DuckDB client with the file open for writing, which adds a source when it ends."""
     command = [sys.executable, "-c", CLIENT, str(path), name]
     other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert other.stdout
@@ -117,7 +117,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 def test_a_client_that_writes_is_refused_until_the_new_file_is_in_place(path: Path) -> None:
     with file.replace(path) as connection:
         add_source(connection, "mine")
-        file.connect(path).close()  # a reader of this process that goes takes no lock with it
+        file.connect(path).close()  # closing this process's reader releases no lock
         path.open("rb").close()
         for _ in range(2):
             refused = subprocess.run(
@@ -251,7 +251,7 @@ def test_an_error_of_the_block_is_passed_on_as_it_is(path: Path) -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_between_charz_and_plain_clients(path: Path) -> None:
-    """Two charz writers, a plain client that tries again when refused, four readers: every insert that succeeded is there."""
+    """Two charz writers, a plain client that retries when refused, four readers: every successful insert is present."""
     writing = """
 import sys, time, duckdb
 from charz.schema import database, file

@@ -1,5 +1,5 @@
-"""Small databases: a few parts of the catalog, a few scenarios, two networks of a handful of operators, and the relations
-of the first two layers, whose rows are kept."""
+"""Small databases: a few parts of the catalog, a few scenarios, two networks of a few operators, and the maintained relations of the first
+two layers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
 from charz.sql import layers, macros, maintain, views
 
-sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are no packages
+sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are not packages
 
 PARTS = ("rtx4090", "l40s", "i9_10940x", "tpu_v4", "kpu_t64")
-"""Two siblings, and one of each way to compute."""
+"""Two siblings, and one part of each architecture class."""
 SAMPLE, ONE = (1, 0, 0), (0, 0, 0)
 BACKENDS = ("eager", "inductor", "xla", "kpu")
 
 
 class Drawing:
-    """A chain of operators while it is made."""
+    """A chain of operators under construction."""
 
     def __init__(self, channels: int) -> None:
         self.graph = Graph(modules=[GraphModule(0, None, "", "Root", 0)])
@@ -69,7 +69,7 @@ class Drawing:
 
 
 def network(channels: int) -> Graph:
-    """Products, loops and a chain of both."""
+    """Make a network of products, loops and a chain of both."""
     drawing = Drawing(channels)
     drawing.product("conv2d", "conv")
     drawing.loop("relu", "activation")
@@ -97,7 +97,7 @@ def add_network(connection: duckdb.DuckDBPyConnection, name: str, channels: int,
 
 
 def scenario(scenario_id: int, backend: str, batch: int = 1, precision: str = "fp32") -> Scenario:
-    """A scenario with the usual defaults."""
+    """Make a scenario with the usual defaults."""
     return Scenario(
         scenario_id=scenario_id, batch=batch, sequence=None, context=None, phase="forward", precision=precision,
         backend=backend, engine_version=None, kv_precision=None, device_count=None,
@@ -108,13 +108,13 @@ def scenario(scenario_id: int, backend: str, batch: int = 1, precision: str = "f
 
 @pytest.fixture(scope="session")
 def rules() -> Rules:
-    """The compiler's rules from the shipped catalog."""
+    """Rules of the compiler from the shipped catalog."""
     return from_rows(loader.load().rows)
 
 
 @pytest.fixture(scope="session")
 def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first two layers as they ship, with the formulas and without the views that only later layers read."""
+    """The shipped first two layers with the macros, without views that only later layers read."""
     root = tmp_path_factory.mktemp("sql")
     for layer in (layers.HARDWARE, layers.WORKLOAD, macros.FOLDER):
         (root / layer).symlink_to(views.ROOT / layer)
@@ -123,7 +123,7 @@ def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_file(once: Callable[..., Path], rules: Rules, kept_layers: Path) -> Path:
-    """The database itself; copy it before you write."""
+    """The database's file; copy it before you write."""
 
     def make(path: Path) -> None:
         with file.replace(path, create=True) as connection:
@@ -147,5 +147,5 @@ def small(small_file: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def add_model(rules: Rules) -> Callable[[duckdb.DuckDBPyConnection, str, int], None]:
-    """Writes a network of so many channels under a name, as ingest does."""
+    """A function that writes a network with so many channels under a name, as ingest does."""
     return lambda connection, name, channels: add_network(connection, name, channels, rules)

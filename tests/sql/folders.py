@@ -1,4 +1,4 @@
-"""View folders of a test's own."""
+"""Folders of views that a test writes."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def folder(root: Path, files: dict[str, str]) -> Path:
 
 
 def with_body(body: str, name: str = "v", kind: str = "VIEW") -> str:
-    """A file whose statement is the body."""
+    """Write a file whose statement is the body."""
     return f"-- What it says.\n-- Grain: a\nCREATE {kind} {name} AS\n{body}\n"
 
 
 def item(expression: str, source: str = "confidence") -> str:
-    """A body of one documented item `a`."""
+    """Write a body of one documented item `a`."""
     return f"SELECT\n    -- What.\n    {expression}\nFROM {source}"

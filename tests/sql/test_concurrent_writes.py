@@ -1,5 +1,5 @@
-"""Maintained tables stay equal to their views, or a write is refused: transactions at once, temporary tables that hide others,
-a file under another name."""
+"""Maintained tables stay equal to their views, or a write is refused: concurrent transactions, temporary tables that hide others, a
+renamed file."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ WRITES = (
 """Statements on facts of parts, of runs and of both."""
 
 PAIRS = 40
-"""Pairs of statements that are tried; each evaluates all tables three times."""
+"""Number of pairs of statements tried; each evaluates all tables three times."""
 AT_MOST = 8
-"""Of them, those that no change is merged without."""
+"""Number of pairs that run before every change is merged."""
 
 FACTS = sorted(t.TABLE for t in database.FACTS)
 
 
 def pair(path: Path, first: str, second: str) -> bool:
-    """Both in transactions of one process that overlap, both committed where they can be; whether the second was refused."""
+    """Run both in overlapping transactions of one process, commit both if possible, and return whether the second was refused."""
     with duckdb.connect(str(path), config={"threads": 1}) as opened:
         one, other = opened.cursor(), opened.cursor()
         one.execute("BEGIN")
@@ -55,7 +55,7 @@ def pair(path: Path, first: str, second: str) -> bool:
 
 
 def test_the_second_of_two_writers_at_once_is_refused(small: Path) -> None:
-    """A scenario is inserted where a rule is changed: each would miss the other's row."""
+    """A scenario is inserted while a rule is changed: each transaction would miss the other's row."""
     assert pair(small, WRITES[0], WRITES[2])
 
 
@@ -82,7 +82,7 @@ def test_further_pairs_of_writers_at_once(small: Path, number: int) -> None:
 
 
 def hidden(path: Path, name: str, made: str, statement: str) -> str | None:
-    """What the file says to a write while a temporary table or view has a name; None where it takes it."""
+    """Return the refusal of a write while a temporary table or view has the name; None if the write succeeds."""
     with duckdb.connect(str(path), config={"threads": 1}) as opened:
         opened.execute(made.format(name=name, file=path.stem))
         refusal = None
@@ -110,7 +110,7 @@ EMPTY = "CREATE TEMP TABLE {name} AS SELECT * FROM {file}.main.{name} LIMIT 0"
 def test_a_temporary_table_that_hides_a_fact_refuses_writes(small: Path, name: str, made: str, statement: str) -> None:
     refusal = hidden(small, name, made, statement)
     assert refusal is not None
-    assert f"the temporary table or view {name} hides one of that name" in refusal
+    assert f"the temporary table or view {name} hides a table or view that the triggers of charz read" in refusal
     assert f"drop temp.{name}" in refusal
 
 
@@ -120,7 +120,7 @@ def test_a_temporary_table_of_another_name_hides_nothing(small: Path) -> None:
 
 @pytest.mark.slow("writes twice for each fact")
 def test_a_temporary_table_named_as_any_fact(small: Path) -> None:
-    """Refused where a trigger reads the fact, taken where none does."""
+    """The write is refused if a trigger reads the fact, and succeeds otherwise."""
     with duckdb.connect(str(small), config={"threads": 1}) as opened:
         read = {name for (name,) in opened.execute(f"SELECT name FROM {triggers.READ}").fetchall()}
         assert read & set(FACTS) and set(FACTS) - read

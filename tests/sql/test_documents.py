@@ -1,4 +1,4 @@
-"""The format of a file of `sql/`, and what follows from all of them: order, circles, chains."""
+"""The format of a file of `sql/`, and rules over all files: order, cycles, macros."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_of_a_union_the_first_branch_has_the_texts() -> None:
         (with_body("FROM confidence"), "no SELECT at the beginning of a line"),
         (with_body("SELECT 1 + 1"), r"an output needs AS name: .*v.sql:4. Found '1 \+ 1'"),
         (with_body(item("1 AS a, FROM WHERE")), "does not parse"),
-        (with_body("SELECT 1 AS a; SELECT 2"), "holds one statement|needs AS name"),
+        (with_body("SELECT 1 AS a; SELECT 2"), "has exactly one statement|needs AS name"),
         (
             "-- Sum: a, seconds\n" + with_body(item("rank AS a")),
-            "a sum does not say all it should.*column, field, kinds",
+            "a sum lacks a field or has too many.*column, field, kinds",
         ),
     ],
 )
@@ -110,7 +110,7 @@ MACROS = {
 
 
 def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
-    """Also within another and within its own arguments, and every line stays where it is."""
+    """Macros expand within others and within their own arguments, and line numbers stay."""
     body = "SELECT\n    -- What. 'half(1)'\n    quarter(\n        rank + half\n    ) || 'half(2)' AS a,\n    half(half(b.rank)) AS half\nFROM b"
     root = folder(tmp_path, {**MACROS, "3_mapping/v.sql": with_body(body)})
     (view,) = views.load(root)
@@ -126,7 +126,7 @@ def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
         ({"macro/half.sql": "SELECT 1"}, "no `CREATE MACRO name"),
         ({"macro/other.sql": "CREATE MACRO half(x) AS x;"}, "two macros have the same name"),
         ({"macro/half.sql": "CREATE MACRO half(x) AS quarter(x);"}, "in a circle: half -> quarter -> half"),
-        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "other arguments than it has: .*v.sql. Found 2 of x"),
+        ({"3_mapping/v.sql": with_body(item("half(1, 2) AS a"))}, "wrong number of arguments: .*v.sql. Found 2 of x"),
     ],
 )
 def test_a_macro_that_cannot_be_written_out_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:

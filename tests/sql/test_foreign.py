@@ -1,4 +1,4 @@
-"""What of a file is not charz's own is found, by name and by text."""
+"""Foreign objects of a file are found by name and by text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from charz.sql import foreign, views
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory, kept_layers: Path) -> Mapping[str, str]:
-    """The objects of another file, made as charz makes one."""
+    """The objects of a newly made file of charz."""
     path = tmp_path_factory.mktemp("known") / "known.duckdb"
     with file.replace(path, create=True) as connection:
         views.install(connection, kept_layers)

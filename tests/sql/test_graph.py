@@ -1,4 +1,4 @@
-"""The graph of what reads what: c reads b and the fact f, b reads a and the fact g; d reads c."""
+"""A graph of reads: c reads b and the fact f, b reads a and the fact g, d reads c."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a file must keep to, rule by rule."""
+"""Rules for files of `sql/`, one by one."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_good_files_have_no_problems(tmp_path: Path) -> None:
         (item("LAG(rank, 1, 0) OVER (ORDER BY rank) AS a"), "write COALESCE(LAG(x)"),
         (item("LAG(rank) OVER (ORDER BY -rank) AS a"), "a window is ordered by columns"),
         (item("rank // 2 AS a"), "// does not port"),
-        (item("rank AS a_byte").replace("What.", "What. [s]"), "column a_byte must say [byte], it says [s]"),
+        (item("rank AS a_byte").replace("What.", "What. [s]"), "column a_byte needs [byte], it has [s]"),
         ("SELECT\n    rank + 1 AS a\nFROM confidence", "line 5: column a has no text"),
-        ("SELECT\n    -- Part of the catalog.\n    rank AS hardware\nFROM confidence", "stands in sql/keys.py already"),
+        ("SELECT\n    -- Part of the catalog.\n    rank AS hardware\nFROM confidence", "is in sql/keys.py already"),
         (item("rank AS b"), "grain column a is not a column"),
         (item("rank AS a") + "\n" * 150 + "WHERE TRUE", "lines; a file has at most 150"),
     ],
@@ -88,7 +88,7 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
         "4_cost/w.sql": with_body(item("kind AS a", "source"), name="w"),
     }
     assert lint.check(folder(tmp_path, files)) == [
-        "3_mapping/v.sql: no view reads it; a report stands in 6_report",
+        "3_mapping/v.sql: no view reads it; a report belongs in 6_report",
         "3_mapping/v.sql: reads w of the later layer 4_cost",
     ]
 
@@ -96,16 +96,16 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("layer", "source", "message"),
     [
-        ("1_hardware", "scenario", "a maintained table of parts rests on scenario, a table of models or scenarios"),
-        ("1_hardware", "kernel", "a maintained table of parts rests on kernel, a table of models or scenarios"),
-        ("2_workload", "hardware", "a maintained table of runs rests on hardware, a table of the hardware"),
-        ("2_workload", "efficiency", "a maintained table of runs rests on efficiency, a table of the hardware"),
+        ("1_hardware", "scenario", "a maintained table of parts depends on scenario, a table of models or scenarios"),
+        ("1_hardware", "kernel", "a maintained table of parts depends on kernel, a table of models or scenarios"),
+        ("2_workload", "hardware", "a maintained table of runs depends on hardware, a table of the hardware"),
+        ("2_workload", "efficiency", "a maintained table of runs depends on efficiency, a table of the hardware"),
         ("2_workload", "kernel", "a maintained table of runs has the columns model and scenario_id"),
         ("4_cost", "kernel", "rows are kept in 1_hardware and 2_workload only; write CREATE VIEW"),
     ],
 )
 def test_a_maintained_table_has_one_root(tmp_path: Path, layer: str, source: str, message: str) -> None:
-    """Also through a view."""
+    """The rule also applies through a view."""
     files = {
         f"{layer}/w.sql": with_body(item("COUNT(*) AS a", source), "w"),
         f"{layer}/v.sql": with_body("SELECT\n    a\nFROM w", kind="TABLE"),
@@ -119,7 +119,7 @@ def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
         "6_report/v.sql": with_body("SELECT\n    *\nFROM w"),
     }
     assert lint.check(folder(tmp_path, files)) == [
-        "5_rollup/other.sql: line 3: column a has no text; write `-- What it holds. [unit]` above it",
+        "5_rollup/other.sql: line 3: column a has no text; write `-- Its meaning. [unit]` above it",
         "5_rollup/other.sql: no `-- Grain:` line with the columns that tell its rows apart",
         "5_rollup/other.sql: no description above CREATE VIEW",
         "5_rollup/other.sql: the file is named other, the relation w",
@@ -127,7 +127,7 @@ def test_a_missing_head_and_a_text_are_reported_once(tmp_path: Path) -> None:
 
 
 def test_one_error_a_cause(tmp_path: Path) -> None:
-    """What reads a view that does not bind has no errors of its own."""
+    """A view that reads a failed one has no errors of its own."""
     files = {
         "3_mapping/u.sql": with_body(item("nothing AS a"), "u"),
         "4_cost/v.sql": with_body("SELECT\n    a\nFROM u"),
@@ -151,7 +151,7 @@ CHAIN = {
         "total",
     ),
 }
-"""Two mechanisms and what they come to."""
+"""Two mechanisms and their sum."""
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_sum_holds_every_term_of_its_kinds(tmp_path: Path, name: str, old: str
 
 @pytest.mark.slow("lints every file for each term")
 def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
-    """A summand that is taken from the shipped sum is missed, by name."""
+    """A summand removed from the shipped sum is reported by name."""
     shutil.copytree(views.ROOT, tmp_path / "sql", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     for name, summand, column in (("untiled", " + paging_s", "exposed_s"), ("memory", ", reload_s", "memory_s")):
         path = tmp_path / "sql" / "4_cost" / f"cost_{name}.sql"
@@ -197,7 +197,7 @@ def test_the_shipped_sums_hold_every_term(tmp_path: Path) -> None:
     ],
 )
 def test_a_macro_keeps_to_the_contract(tmp_path: Path, text: str, message: str) -> None:
-    """One problem, however many call it."""
+    """The macro is reported once, however many files call it."""
     body = item("rank AS a") if "nobody" in message else item(f"{text.split('MACRO ')[1].split('(')[0]}(rank) AS a")
     problems = lint.check(folder(tmp_path, {"macro/half.sql": text, "6_report/v.sql": with_body(body)}))
     assert len(problems) == 1 and message in problems[0], problems

@@ -1,4 +1,4 @@
-"""Maintained tables where Python writes: ingest, refresh, and what-ifs that leave the file alone."""
+"""Maintained tables where Python writes: ingest, refresh, and what-ifs that do not change the file."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def test_chunks_give_the_rows_of_the_whole(small: Path, monkeypatch: pytest.Monk
         found = [(model, row["scenario_id"]) for p in portions for model in p.models for row in p.scenarios]
         numbers = [row["scenario_id"] for row in runs.scenarios]
         assert sorted(found) == sorted((model, number) for model in ("narrow", "wide") for number in numbers)
-        # Scenarios that differ in the backend alone stay together: what compares fused with unfused kernels reads both.
+        # Scenarios that differ only in the backend stay together: views that compare fused with unfused kernels read
+        # both.
         conditions = {
             (model, row["batch"], row["precision"]) for p in portions for model in p.models for row in p.scenarios
         }

@@ -1,4 +1,4 @@
-"""What is said of parts that do not compute in a type of a model."""
+"""Messages about parts that lack a rate for an element type of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from charz.sql import stand_ins
 
 
 def test_a_type_without_a_rate_is_named_by_part_and_model() -> None:
-    """Of two parts one has no rate in fp64, in which one of two operators computes; a view computes nothing."""
+    """One of two parts has no rate in fp64, in which one of two operators computes; a view computes nothing."""
     connection = duckdb.connect()
     for statement in (
         "CREATE TABLE run AS SELECT 'net' AS model, 'eager' AS backend, 'fp32' AS precision",

@@ -26,12 +26,12 @@ FACTS = (
 
 
 def opened(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection of a client that knows nothing of charz."""
+    """Open a connection without any of charz."""
     return duckdb.connect(str(path), config={"threads": 1})
 
 
 def kept_rows(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """A number for the content of each maintained table."""
+    """Hash the content of each maintained table."""
     tables = connection.execute("SELECT view FROM view_catalog WHERE kind = 'table'").fetchall()
     return {
         name: connection.execute(f"SELECT COALESCE(SUM(hash(t)::HUGEINT), 0) FROM {name} AS t").fetchall()[0][0]
@@ -54,7 +54,7 @@ def row_type(table: str) -> type:
 
 
 def changes(table: str) -> list[str]:
-    """Statements that change every number and word of some rows, add a row and remove one."""
+    """Write statements that change every number and word of some rows, add a row and remove one."""
     kind = row_type(table)
     values = []
     for column, info in kind.model_fields.items():
@@ -72,14 +72,14 @@ def changes(table: str) -> list[str]:
     fresh = ", efficiency_id + 100000 AS efficiency_id" if table == "efficiency" else ""
     return [
         f"UPDATE {table} SET {', '.join(values)} WHERE rowid % 3 = 0",
-        # A model is inserted by ingest, with all its rows.
+        # Ingest inserts a model with all its rows.
         f"INSERT INTO {table} SELECT * REPLACE ({renamed} AS {key}{fresh}) FROM {table} LIMIT {3 if table != 'model' else 0}",
         f"DELETE FROM {table} WHERE rowid = (SELECT MAX(rowid) FROM {table})",
     ]
 
 
 AT_ONCE = (("hardware_memory",), ("efficiency",), ("library_constant", "scenario"), ("model",))
-"""A fact of each way in which changes go on: to a part, to those that borrow from it, to all runs, to those of a model."""
+"""A fact for each scope of changes: a part, parts that borrow from it, all runs, runs of a model."""
 OTHERS = [fact for fact in FACTS if not any(fact in facts for facts in AT_ONCE)]
 
 
@@ -118,7 +118,7 @@ EDITS = (
 
 @pytest.mark.parametrize("part", [pytest.param("l40s", marks=pytest.mark.slow("the other of two siblings")), "rtx4090"])
 def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path, part: str) -> None:
-    """Two siblings lend each other their efficiencies, and go on to, whatever either becomes."""
+    """Two siblings lend each other efficiencies, and keep doing so when either is edited."""
     with opened(small) as connection:
         # A checkpoint in between would move rows to the places of deleted ones.
         connection.execute("SET checkpoint_threshold = '1TB'")
@@ -135,14 +135,14 @@ def test_an_edit_of_one_part_leaves_the_rows_of_all_others_in_place(small: Path,
 
 
 def lend_each_other(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the two siblings alike as shipped, so that one lends rows of eager, the other those of all backends."""
+    """Make the two siblings equal as shipped, so that one lends rows of eager, the other rows of all backends."""
     connection.execute("UPDATE shipped_part SET unit_ops_per_s = 1e12 WHERE hardware IN ('rtx4090', 'l40s')")
     lent = connection.execute("SELECT hardware, backend, lender FROM lending_part ORDER BY hardware").fetchall()
     assert lent == [("l40s", "eager", "rtx4090"), ("rtx4090", "*", "l40s")]
 
 
 def rows_in_place(connection: duckdb.DuckDBPyConnection, changed: str) -> dict[str, list[tuple[int, int]]]:
-    """Rows of every maintained table of parts but those of one, by place and content."""
+    """Return the rows of every maintained table of parts, except one part's, by place and content."""
     query = (
         "SELECT DISTINCT v.view FROM view_catalog AS v INNER JOIN duckdb_columns() AS c ON c.table_name = v.view"
         " WHERE v.kind = 'table' AND c.schema_name = 'main' AND c.column_name = 'hardware'"
@@ -167,7 +167,7 @@ def test_a_row_learned_of_one_part_reaches_those_that_borrow_from_it(small: Path
 
 
 def test_a_value_no_part_had_reaches_all_parts(small: Path) -> None:
-    """A row of one part with an operator of its own makes a row of that operator for every part."""
+    """A row of one part for a new operator adds a row of that operator for every part."""
     with opened(small) as connection:
         connection.execute(
             "INSERT INTO efficiency SELECT * REPLACE (2000000 AS efficiency_id, 'hardware:tpu_v4' AS scope,"
@@ -209,7 +209,7 @@ NAMED = {
     "efficiency_precision": "efficiency", "run": "scenario", "run_kernel": "scenario", "shape": "scenario",
     "shape_step": "scenario", "run_memory": "scenario",
 }  # fmt: skip
-"""A fact to change in place of each maintained table."""
+"""A fact to change instead of each maintained table."""
 
 
 @pytest.mark.default

@@ -1,4 +1,4 @@
-"""What an installed cost model says of itself, and what happens to what stood there before."""
+"""The description that an installed cost model stores, and the fate of what was installed before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def install(path: Path, root: Path) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A database with the good folder, two levels of confidence and a view of the user's own."""
+    """A database with the good folder, two levels of confidence and a user's view."""
     path = tmp_path / "file.duckdb"
     root = folder(tmp_path / "sql", GOOD)
     with file.replace(path, create=True) as connection:
@@ -61,7 +61,7 @@ def test_what_is_installed_answers_and_carries_its_documentation(installed: Path
         )
         query = "SELECT description FROM view_column WHERE view = 'rank_count' AND column_name = 'is_guess'"
         assert connection.execute(query).fetchall() == [
-            ("True for `assumed`: counted in every report that rests on it.",)
+            ("True for `assumed`: reports count the numbers of this level that they use.",)
         ]
 
 
