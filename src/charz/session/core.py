@@ -495,10 +495,10 @@ class Core:
     def asked(self, question: Question, *views: str) -> Scoped:
         """Return a connection whose views answer for a question alone: its models, parts and scenarios.
 
-        Report in one line what cannot run; raise `CharzError` where nothing can. `views` are those of the answer; their assumed inputs are
-        counted. The connection is kept for the next question about the same.
+        Report in one line what cannot run; raise `CharzError` where nothing can. With the `views` of the answer,
+        report its doubtful inputs too. The connection is kept for the next question about the same.
         """
-        self.connection()  # Drops the connections if another file has replaced this one.
+        self.connection()  # drops the connections if another file has replaced this one
         key = repr(question)
         if key not in self._answered:
             with self._recorded() as said:
@@ -508,11 +508,10 @@ class Core:
         if views:
             from . import assumed
 
-            counted = assumed.counted(views)
-            if counted not in scoped.notes:
-                with self._recorded() as scoped.notes[counted]:
-                    assumed.note(scoped, self.messages, counted)
-            self._say(scoped.notes[counted])
+            if scoped.notes is None:
+                with self._recorded() as scoped.notes:
+                    assumed.note(scoped, self.messages)
+            self._say(scoped.notes)
         return scoped
 
     def _say(self, said: Said) -> None:

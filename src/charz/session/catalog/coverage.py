@@ -1,4 +1,4 @@
-"""How the operators of models were sized."""
+"""The command that lists how the operators of models were sized."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _UNSIZED = ("aten_operator", "operator_count", "model_count", "first_model")
 
 
 class Coverage(Models):
-    """How the operators of models were sized."""
+    """Coverage of models by operator rules."""
 
     @answer("model", "operator")
     def coverage(self, models: AnyModels = None, *, section: Literal["model", "operator"] = "model") -> Rows:
-        """List each model's operators by how they were sized; `operator`: every operator without a rule.
+        """Count each model's operators by how they were sized; section `operator` lists every operator without a rule.
 
-        Exit code 1 when there is one: its work is unknown, and every sum over that model too small.
+        Exit code 1 if an operator has no rule: its work is unknown, so every sum over its model is too small.
         """
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         scoped = self.whole()
@@ -44,7 +44,7 @@ class Coverage(Models):
 
 
 def _unsized(scoped: Scoped, models: Sequence[str]) -> list[tuple[str, int, int, str]]:
-    """ATen operators without a rule: how many operators they are, of how many models, and the first of these."""
+    """Return ATen operators without a rule, with their number of operators and of models, and the first model."""
     query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
     found: dict[str, list[str]] = {}
     for operator, model in scoped.execute(query, [list(models)]).fetchall():

@@ -1,4 +1,4 @@
-"""The models of a database."""
+"""The command that lists the models of a database."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..core import Core
 
 
 class Models(Core):
-    """The models of a database."""
+    """Models of a database."""
 
     @answer()
     def models(self) -> Rows:
-        """List the ingested models with their size and work for one sample."""
+        """List the ingested models with their size and their work for one sample."""
         rows = self.whole().rows("model_list", tail="ORDER BY model")
         return Rows(rows.columns, self._some(rows.fetch()), rows.views)
 
     def _some(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """The rows; without any, a remark on how to get some."""
+        """Return the rows; without any, remark how to add some."""
         if not rows:
             self.messages.remark("no models yet; `charz ingest efficientnet_b0` adds one")
         return rows

@@ -16,7 +16,7 @@ from charz.schema.errors import CharzError, is_interrupt
 from ..answer import Rows, answer
 from ..ask.report import SHOWN_PARTS
 from ..ask.sql import Sql
-from ..assumed import counted, note
+from ..assumed import note
 from ..axes import names
 from ..parameters import Names, Text
 
@@ -228,7 +228,7 @@ class Ingest(Sql):
             rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
             self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
-        note(scoped, self.messages, counted(["target_cost"]))
+        note(scoped, self.messages)
         self.messages.remark(
             f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
         )
