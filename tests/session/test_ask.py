@@ -226,7 +226,7 @@ def test_pieces_of_runs_stand_beside_each_other(db: Session, by: str) -> None:
 
 
 def test_a_depth_without_modules_is_an_error(db: Session) -> None:
-    with pytest.raises(CharzError, match="no module lies so deep"):
+    with pytest.raises(CharzError, match="no module at this depth"):
         db.compare("small", on="t4", by="module", depth=90)
 
 

@@ -258,7 +258,7 @@ def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
         ("kpu_t64", "warm", "100% of the weights stay in l3"),
         ("kpu_t64", "weights_resident", None),
         ("kpu_t64", "weights_streamed", None),
-        ("tpu_v4", "warm", "weights that fit l3 of tpu_v4 are read anew in every run"),
+        ("tpu_v4", "warm", "weights that fit l3 of tpu_v4 are read again in every run"),
         ("tpu_v4", "weights_resident", None),
         # A cache of a GPU takes what comes last.
         ("t4", "warm", None),

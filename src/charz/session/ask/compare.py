@@ -1,4 +1,4 @@
-"""Models on parts beside each other."""
+"""The command that compares models on parts."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _COMPARED_MEMORY = (
 
 
 _PIECES = {"operator": "operator", "class": "operator_class", "module": "module"}
-"""What a run is divided by, and the column that names a piece of it."""
+"""Divisions of a run, each with the column that names a piece."""
 
 
 def _pieces(by: str, depth: int) -> str:
-    """A query of the pieces of every run with their times, energies and energy-delay products."""
+    """Build a query of the pieces of every run with their times, energies and energy-delay products."""
     keys, name = ", ".join(KEYS), _PIECES[by]
     if by == "module":
         return (
             f"SELECT {keys}, {name}, operator_count, latency_s, energy_j, edp_js, weight_byte, output_byte"
             f" FROM module_edp WHERE depth = {depth}"
         )
-    # A sum is known where all of its operators are.
+    # A sum is known only if all of its terms are.
     known = ", ".join(
         f"CASE WHEN count(*) = count({column}) THEN sum({column}) END AS {column}" for column in ("energy_j", "edp_js")
     )
@@ -61,7 +61,7 @@ def _pieces(by: str, depth: int) -> str:
 
 
 class Compare(Core):
-    """Models on parts beside each other."""
+    """Comparison of models on parts."""
 
     @answer("cost", "memory", instead=("by",))
     def compare(
@@ -71,7 +71,7 @@ class Compare(Core):
         on: Parts = None,
         by: Annotated[
             Literal["operator", "class", "module"] | None,
-            Text("Hold what a run is made of against parts and backends."),
+            Text("Compare the pieces of a run across parts and backends."),
         ] = None,
         depth: Annotated[int, Text("Depth of the modules of --by module.", least=1, most=100)] = 1,
         batch: Batches = None,
@@ -89,8 +89,8 @@ class Compare(Core):
         top: Top = 60,
         section: Literal["cost", "memory"] = "cost",
     ) -> Rows:
-        """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace; or, with --by, their
-        operators, classes of operators or modules, the slowest first, each with its share of the run."""
+        """Compare models on parts: time, energy, energy-delay product, memory and bottleneck. With --by, compare their operators, operator
+        classes or modules, the slowest first, each with its share of the run."""
         held = cache_state(cache)
         asked = of_axes(
             models, on, batch, sequence, precision, backend, cap, {"cache_state": held, **transferred(include_transfer)}
@@ -106,7 +106,7 @@ class Compare(Core):
         return self.cut(scoped.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency")), top)
 
     def _divided(self, question: Question, by: str, depth: int, top: int) -> Rows:
-        """The pieces of every run, those that are slowest anywhere first, each on every part and backend."""
+        """Return the pieces of every run on every part and backend, ordered by their longest time anywhere."""
         view, name = "module_edp" if by == "module" else "operator_edp", _PIECES[by]
         scoped = self.asked(question, view)
         shares = ", ".join(
@@ -126,5 +126,5 @@ class Compare(Core):
         """
         found = of_query(scoped.sql(query), view)
         if not found.fetch():
-            raise CharzError("no module lies so deep", f"--depth {depth}", next="take a smaller depth")
+            raise CharzError("no module at this depth", f"--depth {depth}", next="take a smaller depth")
         return self.cut(found, top, "pieces")

@@ -1,4 +1,4 @@
-"""What can run at the same time, and what that bounds."""
+"""The command that shows which kernels can run at the same time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CONCURRENT = {
 
 
 class Concurrency(Core):
-    """What can run at the same time, and what that bounds."""
+    """Concurrency of kernels and the bounds that follow from it."""
 
     @answer("bounds", "stages", "validation")
     def concurrency(
@@ -62,7 +62,7 @@ class Concurrency(Core):
         top: Top = 10,
         section: Literal["bounds", "stages", "validation"] = "bounds",
     ) -> Rows:
-        """Show stages, critical path and the bounds they set, with the lines that validate them."""
+        """Show stages, critical path and the bounds that they set, with the checks that validate them."""
         scoped = self.asked(of_axes([model], on, batch, sequence, precision, backend, cap), _CONCURRENT[section][0])
         scoped.gather(_CONCURRENT[section][0])
         return self.listed(scoped, _CONCURRENT[section], top, f"rows of {section}")

@@ -1,4 +1,4 @@
-"""What a sample costs: USD, energy, CO2."""
+"""The command that prices a sample in USD, energy and CO2."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _CO2 = ("inference_co2_gram", "million_inference_co2_gram")
 _ENERGY_PRICE = ("million_inference_energy_usd",)
 
 _STATED = ("electricity", "co2_gram_per_kwh", "price_usd_per_kwh", "overhead_factor")
-"""Columns of `electricity` that options state."""
+"""Columns of `electricity` that options set."""
 
 ELECTRICITY = "stated"
-"""Name of the supply of electricity that the options of `cost` state."""
+"""Name of the supply of electricity that the options of `cost` describe."""
 
 
 class Cost(Core):
-    """What a sample costs: USD, energy, CO2."""
+    """Cost of a sample: USD, energy, CO2."""
 
     @answer()
     def cost(
@@ -53,9 +53,9 @@ class Cost(Core):
         models: Models,
         *,
         on: Parts = None,
-        co2: Annotated[float | None, Text("Grams of CO2 a kWh of your supply.", least=0.0)] = None,
-        kwh: Annotated[float | None, Text("USD a kWh of your supply.", least=0.0)] = None,
-        overhead: Annotated[float, Text("Energy drawn for each joule of the part.", least=1.0)] = 1.0,
+        co2: Annotated[float | None, Text("CO2 per kWh of your supply, in g.", least=0.0)] = None,
+        kwh: Annotated[float | None, Text("USD per kWh of your supply.", least=0.0)] = None,
+        overhead: Annotated[float, Text("Ratio of the energy drawn to the part's energy.", least=1.0)] = 1.0,
         batch: Batches = None,
         sequence: Sequences = None,
         precision: Precisions = None,
@@ -68,7 +68,7 @@ class Cost(Core):
         kv_precision: KvPrecisions = None,
         include_transfer: IncludeTransfer = False,
     ) -> Rows:
-        """Price a sample and a million of them, runs that do not fit last. Without --co2 no CO2 is given: charz knows no rate."""
+        """Price one sample and a million samples; runs that do not fit come last. CO2 is given only with --co2, since charz knows no default."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")

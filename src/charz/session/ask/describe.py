@@ -1,4 +1,4 @@
-"""What views, tables and the columns of queries hold."""
+"""Commands that describe views, tables and the columns of queries."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE s
 
 
 class Describe(Sql):
-    """The texts of what SQL can read."""
+    """Descriptions of everything that SQL can read."""
 
     @answer()
     def describe(self, query: Annotated[str, Text("A query, or the name of a view or table.")]) -> Rows:
-        """Say of each column of a query its type, its unit and what it holds, where a view or table says so."""
+        """List type, unit and meaning of each column of a query, as far as views and tables document them."""
         text = sandbox.one_statement(f"SELECT * FROM {query}" if query.isidentifier() else query)
         sandbox.check_is_select(text)
         meanings = self._meanings(text)
@@ -49,12 +49,12 @@ class Describe(Sql):
         try:
             tree = sqlglot.parse_one(query, dialect="duckdb")
         except (SqlglotError, RecursionError):
-            self.messages.warn("left out: meanings, which are not found in a query of this kind")
+            self.messages.warn("left out: meanings, since this query cannot be parsed")
             return {}
         return _meanings(self.connection(), tree)
 
     @answer()
-    def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
+    def schema(self, name: Annotated[str | None, Text("View or table; default lists all.")] = None) -> Rows:
         """List every view and table with the name of its answers at hand, or the columns of one with units and meaning."""
         connection = self.connection()
         found = connection.execute(_CATALOG).fetchall()
@@ -76,7 +76,7 @@ class Describe(Sql):
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str, str]:
-    """What the columns of a query hold: those it passes on under their own names from what it reads."""
+    """Return the descriptions of a query's columns that are passed on unchanged from what it reads."""
     from sqlglot import exp
 
     read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))

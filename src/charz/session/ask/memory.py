@@ -1,4 +1,4 @@
-"""Where memory goes, and what would fit."""
+"""The command that shows the memory of a model on a part."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _MEMORY = {
 
 
 class Memory(Core):
-    """Where memory goes, and what would fit."""
+    """Memory of a model, and what fits."""
 
     @answer("split", "levels", "largest_batch", "checkpointing", "timeline", alone=("fits",))
     def memory(
@@ -86,10 +86,10 @@ class Memory(Core):
         top: Top = 8,
         section: Literal["split", "levels", "largest_batch", "checkpointing", "timeline", "fits"] = "split",
     ) -> Rows:
-        """Show where memory goes and what would fit. `charz plot memory` draws the timeline.
+        """Show what takes a model's memory and what would fit. `charz plot memory` draws the timeline.
 
-        `charz memory synthetic:mlp --fits` says of a family, or of the one a model belongs to, the largest of its ingested
-        sizes that stays in each level, weights and activations held twice.
+        `charz memory synthetic:mlp --fits` lists, for a family or the family of a model, the largest ingested size whose weights and
+        activations stay in each level when double buffered.
         """
         if section == "fits":
             asked = of_axes(self._family(model), [on], batch, sequence, precision, backend, cap)
@@ -109,7 +109,7 @@ class Memory(Core):
         return self.listed(scoped, _MEMORY[section], top, f"rows of {section}")
 
     def _family(self, name: str) -> list[str]:
-        """Ingested models of a source, or of the one a model has. Raises `CharzError` where there are none."""
+        """Return the ingested models of a source, or of a model's source. Raise `CharzError` if there are no such models."""
         rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
         sources = dict(rows)
         found = [model for model, source in rows if source == sources.get(name, name)]

@@ -1,4 +1,4 @@
-"""Models over every combination of axes."""
+"""The command that sweeps models over every combination of axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SWEPT = (
 
 
 class Sweep(Core):
-    """Models over every combination of axes."""
+    """Sweep of models over axes."""
 
     @answer()
     def sweep(
@@ -50,9 +50,9 @@ class Sweep(Core):
         cache: Cache = "warm",
         include_transfer: IncludeTransfer = False,
     ) -> Rows:
-        """Sweep models over every combination of the axes given, and mark where each part saturates.
+        """Evaluate models at every combination of the given axes, and mark the saturating batch of each part.
 
-        Resolutions and synthetic sizes are models of their own: `charz ingest` them first.
+        Resolutions and synthetic sizes are separate models: `charz ingest` them first.
         """
         one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = self._at_resolutions(names(models), sizes(resolution))
@@ -63,7 +63,7 @@ class Sweep(Core):
         return self.asked(question, "batch_sweep").rows("batch_sweep", _SWEPT, order)
 
     def _at_resolutions(self, models: list[str], sides: list[int]) -> list[str]:
-        """Names of the models at each image side; the side a model has by itself goes without a suffix."""
+        """Return the names of the models at each image side; a model's own side takes no suffix."""
         if not sides:
             return models
         own = dict(self.connection().execute("SELECT model, resolution FROM model").fetchall())
