@@ -1,4 +1,4 @@
-"""How the fusion of models compares with inductor's."""
+"""The command that compares the fusion of models with inductor's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Fusion(Core):
-    """How the fusion of models compares with inductor's."""
+    """Comparison of fusion rules with inductor."""
 
     @answer("model", "pair")
     def fusion(
@@ -26,10 +26,10 @@ class Fusion(Core):
         *,
         section: Literal["model", "pair"] = "model",
     ) -> Rows:
-        """Let inductor plan a model's loops on this machine's CPU and hold the fusion rules against them.
+        """Let inductor plan a model's loops on this machine's CPU, and compare the fusion rules with its plan.
 
-        Inductor is stopped before it writes code: nothing is compiled or run. The rules describe its plan for a GPU; where a
-        CPU's differs by design, the pairs of operators listed as `pair`, on which the two differ, are those.
+        Inductor is stopped before it generates code: nothing is compiled or run. The rules describe its plan for a GPU, which differs by
+        design from that for a CPU in some pairs; section `pair` lists the pairs of operators where rules and plan differ.
         """
         from charz.ingest.sources.spec import parse
 
@@ -44,7 +44,7 @@ class Fusion(Core):
         return Rows(columns, [(name, *_agreement(found)) for name, found in examined.items()])
 
     def _examined(self, spec: Spec) -> Examination:
-        """What inductor plans for a model, asked for once as long as the rules of the file stay."""
+        """Return inductor's plan for a model, requested once while the rules of the file stay."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.inductor import examine
 
@@ -74,7 +74,7 @@ def _agreement(found: Examination) -> tuple[Any, ...]:
 
 
 def _differences(found: Examination) -> list[tuple[str, str, str, int]]:
-    """Producer, consumer, who fuses them and how often, the most frequent first."""
+    """Count producer, consumer and who fuses them, the most frequent first."""
     operators = found.flow.names
     counts = Counter(
         (operators[edge.producer][0], operators[edge.consumer][0], "rules" if edge.is_predicted else "inductor")

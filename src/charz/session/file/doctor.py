@@ -1,4 +1,4 @@
-"""What is wrong with a file, and its repair."""
+"""The command that diagnoses and repairs a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FINDING = ("what", "is_well", "found", "next")
 
 
 class Doctor(Check, Refresh):
-    """What is wrong with a file, and its repair."""
+    """Diagnosis and repair of a file."""
 
     @answer(is_writing=True)
     def doctor(
@@ -27,11 +27,10 @@ class Doctor(Check, Refresh):
         repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
         every: Every = False,
     ) -> Rows:
-        """Examine the file itself: whose it is, what it holds that charz did not put there, what it lacks, triggers, maintained
-        tables, keys, invariants and the lints of the catalog, each with what was found and what to do. Exit code 1 if
-        something is wrong. Tables of runs and invariants are examined as `check` does.
+        """Inspect the file: its version, foreign objects, missing objects, triggers, maintained tables, keys, invariants and lints of the catalog, each
+        with the finding and what to do. Exit code 1 if something is wrong. Tables of runs and invariants are checked as by `check`.
 
-        `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
+        `--repair` installs views and triggers and evaluates every maintained table again; facts stay.
         """
         self.stays_here("an examination of the file")
         from charz.schema import database
@@ -43,7 +42,7 @@ class Doctor(Check, Refresh):
                 self._refreshed(connection)
         rows = [self._version(), self._foreign(), self._lacking()]
         if not rows[-1][1]:
-            self.messages.remark("the rest is examined when nothing is missing")
+            self.messages.remark("the rest is checked once nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
         grid = Grid(self.connection(), self._names("model"), self._names("hardware"))
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
@@ -53,11 +52,11 @@ class Doctor(Check, Refresh):
         repeated = database.repeated_keys(self.connection())
         rows.append(_finding("key", repeated, "ingest the model again with --force"))
         rows.append(
-            _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them anew")
+            _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them again")
         )
         rows.append(_finding("invariant", broken, "`charz check` lists them"))
         rows.append(self._linted())
-        self.messages.remark(f"tables of runs and invariants were examined on {self._extent_of(grid, every)}")
+        self.messages.remark(f"tables of runs and invariants were checked on {self._extent_of(grid, every)}")
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
@@ -70,7 +69,7 @@ class Doctor(Check, Refresh):
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
     def _foreign(self) -> tuple[str, bool, str, str]:
-        """Views, triggers and macros that charz did not put there."""
+        """Find views, triggers and macros that are not charz's."""
         from .. import workspace
 
         try:
@@ -80,7 +79,7 @@ class Doctor(Check, Refresh):
         return "foreign object", True, "none", ""
 
     def _lacking(self) -> tuple[str, bool, str, str]:
-        """Views, macros, columns and descriptions that charz put there and that are gone or others."""
+        """Find views, macros, columns and descriptions of charz that are missing or changed."""
         from charz.sql import foreign
 
         from .. import workspace
@@ -88,18 +87,18 @@ class Doctor(Check, Refresh):
         with contextlib.closing(workspace.empty()) as own:
             lacking = foreign.lacking(self.connection(), own)
         is_of_tables = any(name.startswith("column ") for name in lacking)
-        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
+        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` restores them"
         return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
 
     def _answers(self, grid: Grid, every: bool) -> dict[str, int]:
-        """Rows at hand that are not what the live views give, by relation."""
+        """Count the rows at hand that differ from the live views, by relation."""
         from charz.sql import answers
 
         with self.cursor() as cursor:
             return answers.differences(cursor, grid.scope(every))
 
     def _linted(self) -> tuple[str, bool, str, str]:
-        """Faults of the catalog as the file has it."""
+        """Check the catalog of the file by its lints."""
         from charz.hardware_catalog import lints, sync
         from charz.hardware_catalog.part import SECTIONS
         from charz.hardware_catalog.uniform import TYPES
@@ -111,7 +110,7 @@ class Doctor(Check, Refresh):
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
-    """What has rows, by kind; a kind of which nothing has any is there and empty."""
+    """Group names with rows by kind; a kind without such names is empty."""
     found: dict[str, dict[str, int]] = {}
     for kind, name, count, _ in rows:
         of_kind = found.setdefault(kind, {})
