@@ -84,12 +84,12 @@ def test_every_page_says_its_version_or_why_it_is_of_another() -> None:
         ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 1.", ""),
         ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 2.", "version 2, the present one is 1: run `make a`"),
         ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 2.", ""),
-        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 1.", "take the reason out"),
+        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 1.", "remove the reason from"),
         ("| [a.md](a.md) | x | `make a` | long |", "", "says 0 versions"),
         ("| [a.md](a.md) | x | | |", "Shipped tables: version 1.", "names no command"),
         ("| [a.md](a.md) | x | | |", "No figures.", ""),
         ("", "Shipped tables: version 1.", "a.md is not in docs/README.md"),
-        ("| [a.md](a.md) | x | | |\n| [b.md](b.md) | x | | |", "", "lists b.md, which is not there"),
+        ("| [a.md](a.md) | x | | |\n| [b.md](b.md) | x | | |", "", "lists b.md, which does not exist"),
     ],
 )  # fmt: skip
 def test_a_page_of_another_version_is_told(tmp_path: Path, row: str, page: str, found: str) -> None:

@@ -372,7 +372,7 @@ def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
     times = {(row["module"], row["precision"]): row["latency_s"] for row in both.to_dicts()}
     for row in found.to_dicts():
         assert row["saved_s"] == pytest.approx(times[row["module"], "fp32"] - times[row["module"], "fp16"], rel=1e-9)
-    with pytest.raises(CharzError, match="it is in this precision already"):
+    with pytest.raises(CharzError, match="the model is in this precision already"):
         db.opportunities("small", modules="fp32", **asked)
 
 

@@ -195,7 +195,7 @@ def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
             assert f"Kernel {first['kernel_id']}, " in told["word"][0]
         with pytest.raises(CharzError, match="unknown operator: no such thing"):
             db.explain("small", "no such thing", on="t4")
-    assert any("kernels that are called so" in line for line in said) == any(
+    assert any("kernels of this name" in line for line in said) == any(
         sum(k["kernel"] == kernel["kernel"] for k in table) > 1 for kernel in table[:3]
     )
 
