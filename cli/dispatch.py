@@ -66,7 +66,7 @@ class LazyGroup(TyperGroup):
 
 
 _FIRST = [
-    ("charz ingest efficientnet_b0", "Bring a model into charz.duckdb"),
+    ("charz ingest efficientnet_b0", "Ingest a model into charz.duckdb"),
     ("charz report efficientnet_b0 --on rtx4090", "Predict it on a part"),
     ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
 ]

@@ -96,7 +96,7 @@ def check_timeout(timeout_s: float) -> None:
     if not 0 <= timeout_s <= MOST_TIMEOUT_S:
         exists = f"0 (no limit) to {MOST_TIMEOUT_S:g} s"
         raise CharzError(
-            "not a time after which a query is stopped", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
+            "not a time limit", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
         )
 
 

@@ -311,7 +311,7 @@ def test_rows_that_are_not_those_of_the_file(
 def test_what_stays_with_the_file_says_so(copy: Path, asked: Callable[[Session], object]) -> None:
     before = copy.read_bytes()
     shutil.copy(copy, copy.with_name("other.duckdb"))
-    with charz.open(copy, engine="sc://localhost:1") as session, pytest.raises(CharzError, match="stays with the file"):
+    with charz.open(copy, engine="sc://localhost:1") as session, pytest.raises(CharzError, match="not available with an engine"):
         asked(session)
     assert copy.read_bytes() == before
 

@@ -76,7 +76,7 @@ def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> N
         frame = getattr(db, method)("small", backend="onnxruntime,xla", on=list(expected))
     assert parts(frame) == expected
     line, mixed = dict.fromkeys(str(warning.message) for warning in said)
-    assert mixed == "precisions differ: bf16 on gaudi3; fp32 on t4; int8 on groq_lpu_v1, tpu_v1; --precision asks for one of all"
+    assert mixed == "precisions differ: bf16 on gaudi3; fp32 on t4; int8 on groq_lpu_v1, tpu_v1; --precision sets one for all"
     assert line == (
         "left out: xla on gaudi3, it has onnxruntime, depth_first; xla on groq_lpu_v1, it has onnxruntime, depth_first;"
         " onnxruntime on tpu_v1, it has xla, depth_first"
@@ -121,7 +121,7 @@ def test_parts_that_are_not_named_are_counted(db: Session) -> None:
 def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
     """Processors keep weights in fp16 under llama.cpp, whatever they compute in: the EPYC 9654 has bf16 and no fp16, the i9-10940X
     neither."""
-    with pytest.warns(CharzWarning, match="left out: small, no step of one token follows from its graph"):
+    with pytest.warns(CharzWarning, match="left out: small, its graph gives no step of one token"):
         frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
     assert set(frame["model"]) == {"decoder"}
     assert parts(frame) == {"t4": "fp16", "epyc_9654": "fp16", "i9_10940x": "fp16"}
@@ -244,7 +244,7 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
         ("cost", "small", {"on": "t4", "kwh": float("inf")}, "not a finite number: --kwh inf"),
-        ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this so: small"),
+        ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this combination: small"),
         ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16"}, "does not compute in this precision"),
         ("sweep", "small", {"resolution": 288}, "not ingested at this resolution"),
         ("compare", "smal", {}, "unknown model: smal. Nearest: small"),

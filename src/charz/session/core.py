@@ -256,7 +256,7 @@ class Core:
     def stays_here(self, what: str) -> None:
         """Raise `CharzError` in a session with an engine, for what changes the file or supposes a change."""
         if self.access.engine:
-            raise CharzError("this stays with the file", what, next="leave out --engine")
+            raise CharzError("not available with an engine", what, next="leave out --engine")
 
     def scoped_on(self, cursor: duckdb.DuckDBPyConnection, scope: Extent | None, keeps_costs: bool = False) -> Scoped:
         """Return a connection whose views answer for a scope, evaluated here or on the session's engine."""
@@ -638,8 +638,8 @@ class Core:
         if lost:
             trained = ", ".join(sorted(self._training("trains")))
             if (question.backends and not backends) or (question.precisions and not precisions):
-                raise CharzError("this does not train", ", ".join(lost), f"what does: {trained}")
-            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; what does: {trained}")
+                raise CharzError("this does not train", ", ".join(lost), f"these do: {trained}")
+            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; these do: {trained}")
         return replace(question, backends=backends, precisions=precisions, preferred=preferred)
 
     def _targets(
@@ -732,7 +732,7 @@ class Core:
             parts.setdefault(tuple(sorted(found)), []).append(part)
         if len(parts) > 1:
             told = [f"{', '.join(precisions)} on {_some(names)}" for precisions, names in sorted(parts.items())]
-            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision asks for one of all")
+            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision sets one for all")
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
         """Return the policy of a question that names none, or single precision where it would have several."""
@@ -769,7 +769,7 @@ class Core:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
         if not targets:
             nothing = CharzError(
-                "no part runs this so", ", ".join(question.models), next="widen --precision or --backend"
+                "no part runs this combination", ", ".join(question.models), next="widen --precision or --backend"
             )
             raise reasons[0] if reasons else nothing
         if reasons:
@@ -889,7 +889,7 @@ class Core:
         query = "SELECT backend FROM scenario"
         serving = {name for (name,) in self.connection().execute("SELECT backend FROM backend WHERE serves").fetchall()}
         if not has_context and all(backend in serving for (backend,) in scoped.execute(query).fetchall()):
-            return CharzError("this backend serves language models", model, "it keeps nothing between tokens")
+            return CharzError("this backend serves language models", model, "the model keeps no state between tokens")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
         return CharzError("the model has no such size", f"{model}, {size}", fixed)

@@ -143,7 +143,7 @@ def pareto(points: Rows, title: str) -> Any:
 
 _OBJECTIVES = {
     "latency_s": "time of a run [s]", "energy_j": "energy of a run [J]", "edp_js": "energy times time [J s]",
-    "area_mm2": "area of the silicon [mm2]", "rest_w": "power at rest [W]", "part_usd": "cost of making [USD]",
+    "area_mm2": "area of the silicon [mm2]", "rest_w": "static power [W]", "part_usd": "manufacturing cost [USD]",
 }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def explored(points: Rows, front: Rows, objectives: Sequence[str], title: str) -
     return titled(
         others + line.encode(x=x, y=y) + marks + texts.encode(x=x, y=y, text="point:Q"),
         title,
-        f"{'line' if not third else 'large'}: the parts that none beats; numbers are those of the table",
+        f"{'line' if not third else 'large'}: undominated parts; numbers as in the table",
     )
 
 

@@ -56,7 +56,7 @@ _USED = """
 """
 """Condition that spreads experts only for models that have them."""
 
-_NO_CACHE = "no step of one token follows from its graph"
+_NO_CACHE = "its graph gives no step of one token"
 
 
 class Llm(Core):
@@ -152,7 +152,7 @@ class Llm(Core):
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"))
             found = choice.chosen(scoped.records(f"SELECT * FROM serving_split WHERE {_USED}"), limits)
             if not found:
-                self.messages.warn("no choice keeps the limits")
+                self.messages.warn("no choice meets the limits")
             return Rows(choice.COLUMNS, found, ("serving_split",))
         if is_spread:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
@@ -184,4 +184,4 @@ class Llm(Core):
         ((encoding,),) = self.connection().execute(query, [[self.model_name(name) for name in models]]).fetchall()
         if encoding:
             return "give its encoder a length: `charz ingest NAME --input input_ids=B,512:int64`"
-        return "ingest a causal language model, one that steps through its tokens as `charz ingest NAME --sequence 1`"
+        return "ingest a causal language model, or a recurrent one with `charz ingest NAME --sequence 1`"

@@ -66,7 +66,7 @@ class Plot(Core):
         scoped = self.asked(question, drawn.view, *drawn.also)
         if not scoped.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):
             next = "name others with --on, --precision or --backend"
-            raise CharzError("no part runs this so", ", ".join(question.models), next=next)
+            raise CharzError("no part runs this combination", ", ".join(question.models), next=next)
         chart = drawn.draw(scoped, self.messages)
         if out is not None:
             charts.save(chart, Path(out), force)

@@ -104,7 +104,7 @@ class Serve(Core):
         query = "SELECT has_context FROM model WHERE model = ?"
         ((decodes,),) = self.connection().execute(query, [self.model_name(model)]).fetchall()
         if not decodes:
-            raise CharzError("nothing to serve", model, "no step of one token follows from its graph")
+            raise CharzError("nothing to serve", model, "its graph gives no step of one token")
 
     def _runs_of_prompts(self, input: int, given: int, kept: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the runs of a single prompt, and of as many as fill a chunk of any server."""

@@ -72,7 +72,7 @@ class Measure(Calibrate):
         operators: Annotated[bool, Text("Also store the time of every operator, from a profiler trace.")] = True,
         hardware: Annotated[str | None, Text("Part that is measured; default by the name of the device.")] = None,
         characterize: Annotated[
-            str | None, Text("Draft a part of this name from this CPU and fit its efficiency rows.")
+            str | None, Text("Write a draft of this CPU as a part of this name, and fit its efficiency rows.")
         ] = None,
     ) -> Rows:
         """Run models on this machine and store median, spread, peak memory, operator times, and energy if the device counts it.

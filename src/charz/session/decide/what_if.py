@@ -113,7 +113,7 @@ class WhatIf(Core):
         """Answer about the unchanged model, and about its variants in other sizes or with modules in other precisions, in a copy of the file."""
         word = next((name for name in ("model", "models") if name in options), None)
         if method in _WITHOUT_MODEL or (word is None and not arguments):
-            raise CharzError("a change of no model", method, next="ask e.g. report synthetic:mlp --on t4")
+            raise CharzError("no model to change", method, next="ask e.g. report synthetic:mlp --on t4")
         (model, *others) = names(options[word] if word else arguments[0])
         if others:
             raise CharzError("changes of several models", ", ".join((model, *others)), next="ask about one")

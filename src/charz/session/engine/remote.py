@@ -92,7 +92,7 @@ class Remote(Scoped):
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Unavailable: raises `CharzError`, since the models are elsewhere."""
-        raise CharzError("this stays with the file", "an engine evaluates the models", next="ask it without --engine")
+        raise CharzError("not available with an engine", "an engine evaluates the models", next="ask it without --engine")
 
     def gather(self, name: str) -> None:
         """Do nothing: an engine divides its own work."""

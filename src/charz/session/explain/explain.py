@@ -398,7 +398,7 @@ class _Told:
         query = "SELECT layout FROM operator_layout WHERE model = ? AND memory_format = ? AND operator_id = ?"
         own = self.scoped.value(query, [run["model"], run["memory_format"], kernel["anchor_operator_id"]])
         if kernel["layout"] == run["run_layout"] and run["run_layout"] == run["memory_format"]:
-            why = "the memory format that is asked for"
+            why = "the requested memory format"
         elif kernel["layout"] == run["run_layout"]:
             why = f"{run['backend']} plans its layouts, and this one for the model's images (model.planned_format)"
         elif own == kernel["layout"] and kernel["follows_strides"]:
@@ -408,7 +408,7 @@ class _Told:
         elif kernel["kernel_class"] == "copy":
             why = "it copies a tensor whose strides the operator after it cannot take (layout_copy)"
         else:
-            why = "the library takes its image for one that is not channels-last (convolution_call)"
+            why = "the library treats its image as not channels-last (convolution_call)"
         self._line("7. Layout", "", "layout", kernel["layout"], None, why)
 
     def _tensors(self, where: str) -> None:

@@ -46,8 +46,8 @@ _REMEDIES = {
     "memory": "fewer bytes shorten it (a narrower precision, more fusion), and so does a faster level",
     "power": "a higher cap, or a precision of less energy an operation, raises the clock",
     "threads": "a larger batch spreads it over more samples, and fewer threads start sooner",
-    "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs has less of it",
-    "balanced": "only what shortens both shortens the run, as a narrower precision does",
+    "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs reduces it",
+    "balanced": "only a change that shortens both helps, such as a narrower precision",
 }
 """Remedies for a run or a kernel, by what sets its pace."""
 
@@ -90,8 +90,8 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
     )
     apart = f"alone, arithmetic would take {_time(compute)} and the slowest level of memory {_time(memory)}"
     reasons = {
-        "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, for which shapes and waves leave"
-        f" {percent(run['utilization_fraction'])} of the units' peak",
+        "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, at {percent(run['utilization_fraction'])} of"
+        " the units' peak given their shapes and waves",
         "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time limited by {_level(kernels)}",
         "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}",
         "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels start and stop threads, {_time(team)} in all",

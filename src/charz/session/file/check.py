@@ -28,7 +28,7 @@ class Check(Core):
         A large file is checked on a sample of its targets that includes every model, part and scenario; `--every` checks all. Named models
         and parts limit the check.
         """
-        self.stays_here("an examination of the file")
+        self.stays_here("a check of the file")
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
         grid = Grid(self.connection(), chosen, parts)

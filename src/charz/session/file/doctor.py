@@ -32,7 +32,7 @@ class Doctor(Check, Refresh):
 
         `--repair` installs views and triggers and evaluates every maintained table again; facts stay.
         """
-        self.stays_here("an examination of the file")
+        self.stays_here("a check of the file")
         from charz.schema import database
         from charz.sql import views
 

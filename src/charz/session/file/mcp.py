@@ -30,8 +30,8 @@ _SERVES = {"engine", "mcp"}
 
 _INSTRUCTIONS = (
     "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
-    " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units, the unit at the end of a column's"
-    " name. `sql` asks anything: `schema` and `describe` list tables, views and columns."
+    " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units; the names of columns end in their"
+    " units. `sql` runs any query: `schema` and `describe` list tables, views and columns."
 )
 
 _FURTHER: dict[Any, dict[str, Any]] = {

@@ -187,7 +187,7 @@ _SETS = {
     "overhead": "the host or a gap sets",
     "power": "the power limit sets",
     "threads": "the team of threads sets",
-    "balanced": "arithmetic and memory set alike",
+    "balanced": "arithmetic and memory set together",
     "None": "nothing known sets",
 }
 
