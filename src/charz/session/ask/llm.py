@@ -97,7 +97,7 @@ class Llm(Core):
         --expert or --spread alone list prompts and steps of these splits, with the time to the result and the tokens a second of all devices.
 
         Data in host memory (--host-weights, --host-cache) is transferred over PCIe in every step, before the kernels that read it. Without
-        --backend, a part takes its assumed server, or its other backends where no server runs.
+        --backend, a part takes its assumed server, or its default backend where no server runs.
         """
         is_choice = (ttft, tpot, rate) != (None, None, None)
         is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
