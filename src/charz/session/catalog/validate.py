@@ -42,9 +42,10 @@ class Validate(Core):
     ) -> Rows:
         """Report the error of predictions by part, source, precision, batch class and model family, and the worst rows.
 
-        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of its absolute value, `bias` is
-        its median (above 0: predictions are too slow), `mape` the mean of |predicted / measured - 1|. `unfitted_median_error` and
-        `unfitted_bias` score the predictions of `report`. All other scores use one factor on the host's dispatch time a data set, fitted to those of its rows that wait for the host.
+        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of its absolute
+        value, `bias` is its median (above 0: predictions are too slow), `mape` the mean of |predicted / measured - 1|.
+        `unfitted_median_error` and `unfitted_bias` score the predictions of `report`. All other scores use one factor on the host's
+        dispatch time a data set, fitted to those of its rows that wait for the host.
         """
         self.stays_here("a validation")
         import polars as pl
