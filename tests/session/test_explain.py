@@ -176,7 +176,7 @@ def test_the_power_at_rest_under_a_limit_is_said() -> None:
            "run_call_s": 0.0, "traffic_byte": 1e9, "flops": 1e9, "utilization_fraction": 0.5,
            "static_energy_j": 4.0, "tdp_w": 70.0, "clock_fraction": 0.5}  # fmt: skip
     (_, why, _) = sentences.of_run(run, [])
-    assert why[1].endswith("; 20.0 W of its 70.0 W are drawn at rest, so that clocks run at 50 %.")
+    assert why[1].endswith("; 20.0 W of its 70.0 W is static power, so clocks run at 50 %.")
     (_, why, _) = sentences.of_run(run | {"clock_fraction": 1.0}, [])
     assert "at rest" not in why[1]
     (_, why, _) = sentences.of_run(run | {"bottleneck": "power", "power_s": 0.1}, [])

@@ -171,7 +171,7 @@ def _level(kernels: Iterable[Record]) -> str:
         kind, _, level = str(kernel["bottleneck"]).partition(":")
         if kind == "memory":
             held[level] += kernel["latency_s"]
-    return max(held, key=held.__getitem__) if held else "no level by itself"
+    return max(held, key=held.__getitem__) if held else "no single level"
 
 
 def _time(seconds: float | None) -> str:
