@@ -199,7 +199,7 @@ def test_who_draws_more_than_the_limit_beats_nobody() -> None:
 
 @pytest.mark.default
 def test_what_a_list_leaves_out_is_counted(db: Session) -> None:
-    with pytest.warns(CharzWarning, match=r"left out: \d+ further choices that none beats; --top \d+ lists all"):
+    with pytest.warns(CharzWarning, match=r"left out: \d+ further choices; --top \d+ lists all"):
         assert len(db.recommend("small", on=["t4", "l4"], top=1)) == 1
 
 
@@ -239,7 +239,7 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
         ("sweep", "small", {"batch": "many"}, "not a size"),
         ("sweep", "small", {"batch": [0]}, "size out of range: 0"),
-        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No step of one token follows from its graph"),
+        ("llm", "small", {"on": "t4"}, "nothing to serve: small. Its graph gives no step of one token"),
         ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
