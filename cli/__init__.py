@@ -1,10 +1,10 @@
-"""The `charz` command line: methods of a session made commands (`options`), called (`dispatch`), their answers written (`output`)."""
+"""The `charz` command line: commands from a session's methods (`options`), their call (`dispatch`), and the output of their answers (`output`)."""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Entry point of the `charz` command."""
+    """Run the `charz` command."""
     import sys
 
     from . import process
@@ -14,6 +14,6 @@ def main() -> None:
         from .dispatch import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # while the program itself was read
+    except KeyboardInterrupt:  # during imports
         code = process.interrupted()
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""Makes the methods of a session commands, and turns errors into one line."""
+"""Dispatch of commands to a session's methods, and errors as one line."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class LazyGroup(TyperGroup):
     """A group whose commands are imported only when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of every command."""
+        """Return the names of every command."""
         return list(methods())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, imported now; an error with the nearest names if there is none."""
+        """Import and return a command. Raise `CharzError` with similar names for an unknown one."""
         found = methods().get(cmd_name)
         if found is None:
             raise unknown_name("command", cmd_name, methods(), "`charz --help` lists them")
         return _group(cmd_name, found) if isinstance(found, dict) else _command(found)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """What to do first, and one line a command, by what people do."""
+        """Write the first steps, and one line for each command by topic."""
         formatter.write(
             "Usage: charz [--db FILE] [--live] [--engine ADDRESS] COMMAND [ARGUMENTS]\n\n"
             "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
@@ -56,7 +56,7 @@ class LazyGroup(TyperGroup):
                     ("--engine ADDRESS", ENGINE_HELP),
                     ("--rows ROWS", ROWS_HELP),
                     ("--version", "Print the version"),
-                    ("--help", "This page; `charz COMMAND --help` for one command"),
+                    ("--help", "Show this page; `charz COMMAND --help` describes one command"),
                     (
                         f'eval "$({_COMPLETE}=source_bash charz)"',
                         "Completion in this shell; source_zsh in zsh, source_fish in fish",
@@ -66,22 +66,22 @@ class LazyGroup(TyperGroup):
 
 
 _FIRST = [
-    ("charz ingest efficientnet_b0", "Bring a model into charz.duckdb"),
-    ("charz report efficientnet_b0 --on rtx4090", "Ask about it on a part"),
+    ("charz ingest efficientnet_b0", "Ingest a model into charz.duckdb"),
+    ("charz report efficientnet_b0 --on rtx4090", "Predict it on a part"),
     ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
 ]
 
-_EVERYTHING = ("charz --help", "Every command, by what people do")
+_EVERYTHING = ("charz --help", "Every command by topic")
 
 _COMPLETE = "_CHARZ_COMPLETE"
-"""Variable of the environment by which a shell asks for what may follow."""
+"""Environment variable by which a shell asks for completions."""
 
 _FOLDERS = {"ask": "Ask", "explain": "Explain", "decide": "Decide", "catalog": "Catalog", "file": "File"}
-"""Folders of `charz.session`, each of what people do, and their headings."""
+"""Folders of `charz.session`, one for each topic, and their headings."""
 
 
 def _folder(found: Method | dict[str, Method]) -> str:
-    """The folder of a command's method."""
+    """Return the folder of a command's method."""
     method = found if isinstance(found, Method) else next(iter(found.values()))
     return method.asked.rows.__module__.split(".")[-2]
 
@@ -98,7 +98,7 @@ def root(
     rows: str = typer.Option("", "--rows", help=ROWS_HELP, show_default=False),
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
-    """Answers about neural networks on machines, in SQL."""
+    """Answer questions about neural networks on machines, in SQL."""
     if version:
         typer.echo(f"charz {__version__}")
         raise typer.Exit
@@ -119,11 +119,11 @@ def run(arguments: list[str]) -> int:
             completion_init()
         _check_text(arguments)
         outcome = typer.main.get_command(application).main(args=arguments, prog_name="charz", standalone_mode=False)
-        sys.stdout.flush()  # a closed or full output is an error of this run, not of the interpreter's end
+        sys.stdout.flush()  # a closed or full output must fail here, not at the interpreter's exit
     except CharzError as error:
         _flush()
         return _fail(error.line)
-    except BaseException as error:  # noqa: BLE001  polars' panics are no `Exception`
+    except BaseException as error:  # noqa: BLE001  polars' panics derive from BaseException
         return _failed(error)
     return process.interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
 
@@ -131,23 +131,23 @@ def run(arguments: list[str]) -> int:
 def _check_text(arguments: list[str]) -> None:
     for argument in arguments:
         if not argument.isprintable() and any(0xD800 <= ord(character) < 0xE000 for character in argument):
-            raise CharzError("an argument that is no text in UTF-8", argument, next="write it in UTF-8")
+            raise CharzError("an argument that is not text in UTF-8", argument, next="write it in UTF-8")
 
 
 def _failed(error: BaseException) -> int:
-    """Exit code of a run that ended in anything but an error charz foresaw, told in one line."""
+    """Report an unexpected end of a run in one line, and return its exit code."""
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-        # The reader of our output went away (`charz sql ... | head`): nothing is left to say. Typer makes it an exit.
+        # The reader of our output has closed (`charz sql ... | head`), so nothing is printed. Typer turns this into an exit.
         _drop_output()
         return 0
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, typer.Abort) or is_interrupt(error):
         return process.interrupted()
-    # Usage errors: typer carries its own copy of click, so they are known by what they can do.
+    # Usage errors are recognized by their method, since typer bundles its own copy of click.
     if message := getattr(error, "format_message", None):
         text = message()
-        return _fail(_usage_line(error, text)) if text.strip() else 0  # without one, help was asked for and shown
+        return _fail(_usage_line(error, text)) if text.strip() else 0  # help, which was already shown, has no message
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
     _flush()
@@ -165,7 +165,7 @@ def _flush() -> None:
 
 
 def _drop_output() -> None:
-    """Send what is left in the buffer nowhere: the interpreter would fail on it once more at its end."""
+    """Send the rest of the buffer to /dev/null: flushing it would fail again at the interpreter's exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
@@ -173,7 +173,7 @@ def _drop_output() -> None:
 def _usage_line(error: BaseException, message: str) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "charz"
-    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows how it is called."
+    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows its usage."
 
 
 def _fail(line: str) -> int:
@@ -182,7 +182,7 @@ def _fail(line: str) -> int:
 
 
 def line(found: Method | dict[str, Method]) -> str:
-    """A command's line in the help."""
+    """Return the command's line in the help."""
     return found.first_line if isinstance(found, Method) else GROUP_LINES[next(iter(found.values())).group]
 
 

@@ -1,4 +1,4 @@
-"""Numbers and tables as people read them. SI inside the engine, display units only here."""
+"""Formatting of numbers and tables, the only place with display units."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from charz.session.messages import Messages
 from charz.session.quantities import UNKNOWN
 
 LONGEST_NUMBER = 24
-"""Characters of a number with its unit; a longer text that starts with a digit is a sentence."""
+"""Largest number of characters of a number with its unit; a longer text that starts with a digit is a sentence."""
 
 LEAST_WIDTH = 12
-"""Columns of a text in a table at least, however narrow the line."""
+"""Smallest width of a text column in a table."""
 
 
 def cell(value: object) -> str:
-    """One value of a query's result."""
+    """Format one value of a query's result."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -37,14 +37,13 @@ def cell(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text that stays in its cell: ends of lines and control characters are written out."""
+    """Escape ends of lines and control characters, so that a text fits a cell."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], keys: Sequence[int] = (0,)) -> str:
-    """Aligned columns under a rule; numbers, and texts that start with one, to the right. A text that is wider than the line
-    leaves room for goes on in further lines of its row. Where the columns do not fit a line, those of `keys` stand first in each
-    block."""
+    """Align columns under a rule; numbers, and texts that start with one, to the right. Wrap texts that are wider than their column. Where
+    the columns exceed a line, continue in further blocks, each starting with the columns of `keys`."""
     headers = [one_line(header) for header in headers]
     texts = [[cell(value) for value in row] for row in rows]
     repeated = max(1, len(keys))
@@ -85,8 +84,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], keys: Sequen
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> list[int]:
-    """Widths that fit a line: of the columns that every block repeats at most half of it together or their longest words, of
-    another what they leave. A longer word, as of a path, is broken."""
+    """Narrow columns to fit a line: repeated ones to half of it together or to their longest words, others to the rest. Longer words, such
+    as paths, are broken."""
     found, most = list(widths), _table_width()
     if sum(width + 2 for width in widths) <= most + 2 or len(widths) == 1:
         return found
@@ -101,8 +100,8 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> lis
 
 
 def _telling(texts: Sequence[Sequence[str]], widths: Sequence[int], count: int) -> list[int]:
-    """Of the first columns those that every block repeats: all where they leave half of the line, else without those whose loss makes
-    no two rows alike, the last first; and no more than leave room for another column."""
+    """Choose the first columns that every block repeats: all if they leave half of the line; otherwise drop, from the last, those without
+    which all rows stay distinct, and more until another column fits."""
 
     def distinct(columns: Sequence[int]) -> int:
         return len({tuple(row[i] for i in columns) for row in texts})
@@ -120,11 +119,11 @@ def _telling(texts: Sequence[Sequence[str]], widths: Sequence[int], count: int) 
 
 
 LEAST_ROOM = 16
-"""What columns that every block repeats leave of the line."""
+"""Smallest width that repeated columns leave for others."""
 
 
 def _blocks(widths: Sequence[int], most: int, kept: Sequence[int]) -> list[list[int]]:
-    """Columns that stand beside one another in a line; a further block begins with those kept."""
+    """Divide columns into blocks that fit a line; each further block begins with the kept columns."""
     if not widths or sum(widths) + 2 * (len(widths) - 1) <= most:
         return [list(range(len(widths)))]
     blocks = [list(kept)]
@@ -137,18 +136,18 @@ def _blocks(widths: Sequence[int], most: int, kept: Sequence[int]) -> list[list[
 
 
 def _table_width() -> int:
-    """Columns of the terminal; where nobody looks, a row is one line however long."""
+    """Return the width of the terminal, or no limit if output is redirected."""
     return _width() if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
 
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A GitHub table."""
+    """Format a GitHub table."""
     lines = [_markdown_row([one_line(header) for header in headers]), "|" + "---|" * len(headers)]
     return "\n".join(lines + [_markdown_row([cell(value) for value in row]) for row in rows])
 
 
 def listed(items: Iterable[str]) -> str:
-    """Items with commas between, in lines of the terminal, each item whole."""
+    """Join items with commas, and wrap lines between items."""
     joined = ", ".join(item.replace(" ", _HELD_SPACE) for item in items)
     return textwrap.fill(joined, _table_width(), break_on_hyphens=False, break_long_words=False).replace(
         _HELD_SPACE, " "
@@ -156,12 +155,12 @@ def listed(items: Iterable[str]) -> str:
 
 
 _HELD_SPACE = "\N{NO-BREAK SPACE}"
-"""A space at which no line is broken."""
+"""A space at which lines are not broken."""
 
 
 def facts(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Names with their values and what each is, wrapped beside them or, where they leave too little of a line, below; a value
-    that is a sentence stands where the texts do."""
+    """List names with their values and descriptions, which wrap next to them or, in a narrow terminal, below; values that are sentences are
+    treated as descriptions."""
     known = [
         (name, "", f"{value} {text}".rstrip()) if len(value) > LONGEST_NUMBER else (name, value, text)
         for name, value, text in rows
@@ -181,7 +180,7 @@ def facts(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 LEAST_TEXT, BELOW = 24, 6
-"""Columns that a text beside a value needs, and where it begins on a line of its own."""
+"""Smallest width of a text next to a value, and its indent on a line of its own."""
 
 
 def _width() -> int:
@@ -194,7 +193,7 @@ def show(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark to stderr, where it does not disturb a pipe."""
+    """Print a remark to stderr, which keeps pipes clean."""
     typer.echo(one_line(text), err=True)
 
 
@@ -209,8 +208,7 @@ def _markdown_row(parts: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def messages() -> Iterator[Messages]:
-    """What a session says beside its answers, on standard error, each line once: what is left out at once, the rest below
-    an answer that came."""
+    """Collect a session's messages, each once: warnings are printed to stderr at once, remarks after a successful answer."""
     remarks: list[str] = []
     said = Messages(warn=note, remark=remarks.append, progress=progress).once()
     yield said
@@ -220,7 +218,7 @@ def messages() -> Iterator[Messages]:
 
 @contextlib.contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error for many steps, where somebody looks, with the time that the rest will take."""
+    """Show a progress bar with remaining time on a terminal's stderr, if there are several steps."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""From a method of a session to a command: its parameters become arguments and options, its answer is written."""
+"""Conversion of a session's method to a command: its parameters become arguments and options, its answer is written."""
 
 from __future__ import annotations
 
@@ -30,48 +30,48 @@ DATABASE = Annotated[
     Path | None,
     typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
 ]
-LIVE_HELP = "Evaluate every answer now, and take none that the file has at hand."
+LIVE_HELP = "Evaluate every answer now; ignore answers at hand."
 LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP)]
-ENGINE_HELP = "Evaluate the models on this endpoint of Spark Connect: sc://HOST:PORT."
+ENGINE_HELP = "Evaluate the models on this Spark Connect endpoint: sc://HOST:PORT."
 ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, show_default=False)]
-ROWS_HELP = "What the engine reads, as `charz export ROWS --for spark` wrote it; else FILE.rows beside the database."
+ROWS_HELP = "Rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
 ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, show_default=False)]
-_FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
+_FORMAT = Annotated[Format, typer.Option("--format", help="Output format.")]
 _TRUST = Annotated[
-    bool, typer.Option("--trust", help="Let what others put into the file run: triggers, views, a .pt2's code.")
+    bool, typer.Option("--trust", help="Allow foreign triggers and views in the file, and the code of a .pt2, to run.")
 ]
 _WAIT = Annotated[
-    float, typer.Option("--wait", min=0.0, help="Seconds to wait for another charz that changes the file.")
+    float, typer.Option("--wait", min=0.0, help="Longest wait for another charz that changes the file, in s.")
 ]
-_FULL = Annotated[bool, typer.Option("--full", help="Every table there is.")]
-_OUT = Annotated[Path | None, typer.Option("--out", help="File to write; else standard output.", show_default=False)]
-_FORCE = Annotated[bool, typer.Option("--force", help="Let --out write over a file that charz did not write.")]
+_FULL = Annotated[bool, typer.Option("--full", help="Show every table.")]
+_OUT = Annotated[Path | None, typer.Option("--out", help="File to write; default standard output.", show_default=False)]
+_FORCE = Annotated[bool, typer.Option("--force", help="Let --out overwrite a file that charz did not write.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a what-if asks about."""
+    """Changes of a what-if."""
 
     numbers: Mapping[str, str]
-    """Of parts."""
+    """Numbers of parts."""
     sizes: Mapping[str, str]
-    """Of the model."""
+    """Sizes of the model."""
     modules: Mapping[str, str]
     """Precisions of modules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an answer goes."""
+    """Destination of an answer."""
 
     out: Path | None
     """The file; None for standard output."""
     force: bool
-    """Whether a file that charz did not write is written over."""
+    """True to overwrite a file that charz did not write."""
 
 
 def function(method: Method, changes: Changes | None = None) -> Callable[..., None]:
-    """A function that typer makes the command of; with `changes` it asks what would be if these were others."""
+    """Make the function of a typer command; with `changes` it asks under these hypothetical numbers."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     own = [
@@ -129,7 +129,7 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Options that stand before the command."""
+    """Options before the command."""
 
     is_live: bool = False
     engine: str = ""
@@ -137,13 +137,13 @@ class Before:
 
 
 def before(invoked: typer.Context) -> Before:
-    """What stands before the command that is called."""
+    """Return the options before the called command."""
     found = invoked.find_root().obj
     return found if isinstance(found, Before) else Before()
 
 
 def _check_finite(given: Mapping[str, Any]) -> None:
-    """Raise `CharzError` for infinity and for what is no number, which typer takes for numbers."""
+    """Raise `CharzError` for infinity and NaN, which typer accepts as numbers."""
     for name, value in given.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise CharzError("not a finite number", f"--{name.replace('_', '-')} {value:g}", next="write one, e.g. 60")
@@ -158,7 +158,7 @@ def _answer(
     target: Target,
     changes: Changes | None,
 ) -> None:
-    """Ask, and write what comes: every section for people, or where all are asked for, else one."""
+    """Ask the method, and write its answer: all sections for people or on request, else one."""
     sections = (*method.asked.sections, *(method.asked.more if is_full else ()))
     if any(given.get(name) is not None for name in (*method.asked.files, *method.asked.instead)):
         sections = ()
@@ -189,12 +189,12 @@ def _fetched(section: str, rows: Rows, texts: Texts) -> tuple[str, Rows, Texts]:
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> inspect.Parameter:
-    """The parameter as typer declares it: positional ones are arguments, the others options."""
+    """Declare a parameter for typer: positional ones become arguments, others options."""
     given, text = typing.get_args(hint)[0], typing.get_args(hint)[1] if typing.get_origin(hint) is Annotated else None
     if typing.get_origin(hint) is not Annotated:
         given = hint
     if parameter.name == "section" and is_several:
-        option = typer.Option("--section", help="Only this table.", show_default=False)
+        option = typer.Option("--section", help="Show this table only.", show_default=False)
         return _keyword("section", Annotated[given | None, option], None)
     if not isinstance(text, Text):
         raise TypeError(f"{parameter.name} has no `Text`")
@@ -219,7 +219,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
 
 
 def _alone(section: str) -> Any:
-    return Annotated[bool, typer.Option(f"--{section}", help=f"As --section {section}.")]
+    return Annotated[bool, typer.Option(f"--{section}", help=f"Same as --section {section}.")]
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
@@ -227,7 +227,7 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _typed(hint: Any) -> Any:
-    """The type that a command line can give for a parameter's."""
+    """Return the type that the command line accepts for a parameter's type."""
     is_optional = type(None) in typing.get_args(hint)
     members = {member for member in typing.get_args(hint) or (hint,) if member is not type(None)}
     for several, single in ((Names, list[str]), (Sizes, str), (Amount, str), (File, Path)):
@@ -242,7 +242,7 @@ def _typed(hint: Any) -> Any:
 
 
 def rows_of(session: Session, method: Method, changes: Changes | None, **given: Any) -> Rows:
-    """What a command writes, before it is written."""
+    """Call the method and return the rows of its answer."""
     if changes is not None:
         asked: Asked = Session.what_if.asked  # type: ignore[attr-defined]
         name = method.asked.rows.__name__

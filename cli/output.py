@@ -1,4 +1,4 @@
-"""How an answer is written: as a table for people, as JSON, CSV, markdown or parquet for programs."""
+"""Output of an answer: as a table for people; as JSON, CSV, markdown or parquet for programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from charz.session.explain import explain
 from . import display
 
 TABLE_ROWS = 400
-"""Rows that `table` and `markdown` show of a longer answer."""
+"""Largest number of rows that `table` and `markdown` show."""
 
 _CONDITIONS = frozenset(
     {
@@ -34,7 +34,7 @@ _CONDITIONS = frozenset(
         "phase", "power", "scenario_id",
     }
 )  # fmt: skip
-"""Columns that stand above a table where all of its rows agree."""
+"""Columns that move to a heading above a table where all rows agree."""
 
 _NAMING = _CONDITIONS | {
     "variant",
@@ -46,20 +46,20 @@ _NAMING = _CONDITIONS | {
     "stands",
     "dataflow",
 }
-"""Columns that tell rows apart, and stand again before each block of a table that is wider than the line."""
+"""Columns that identify rows, repeated in each block of a table that is wider than the line."""
 
 Texts = Callable[[], dict[str, str]]
-"""Gives what each column holds."""
+"""Function that returns the descriptions of columns."""
 
 _GROUP_ROWS = 2**17
-"""Rows of a row group of parquet."""
+"""Number of rows in a parquet row group."""
 
 FACTS_COLUMNS = 9
-"""A single row of as many columns or more is listed, a column a line."""
+"""Number of columns from which a single row is listed, one column a line."""
 
 
 class Format(StrEnum):
-    """How an answer is written."""
+    """Formats of an answer."""
 
     table = "table"
     json = "json"
@@ -69,10 +69,10 @@ class Format(StrEnum):
 
 
 def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, force: bool = False) -> None:
-    """Write an answer to standard output, or to a file or pipe of the user's; nothing of one without columns.
+    """Write an answer to standard output, or to a user's file or pipe; an answer without columns writes nothing.
 
-    `texts` gives what the columns hold, where that is shown; `force` writes over a file that charz did not write. Raises `CharzError` for a file
-    that cannot be written.
+    `texts` returns the descriptions of columns, where they are shown; `force` overwrites a file that charz did not write. Raise
+    `CharzError` for a file that is not writable.
     """
     if not rows.columns:
         return
@@ -98,7 +98,7 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
 def write_sections(
     found: Iterable[tuple[str, Rows, Texts]], format: Format, out: Path | None, force: bool = False
 ) -> None:
-    """Write several tables: below one another, in JSON an object of them, in CSV and parquet a row a value."""
+    """Write several tables: one below another; in JSON as an object; in CSV and parquet as a row for each value."""
     pieces = _sections(found, format)
     if out is None:
         _print(pieces, is_text=format is not Format.parquet)
@@ -108,7 +108,7 @@ def write_sections(
 
 
 _LONG = ("section", "row", "column", "value", "word")
-"""Columns of several tables in one: a number is a value, anything else a word."""
+"""Columns of several tables in one: a number goes to `value`, any other value to `word`."""
 
 
 def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Iterator[bytes]:
@@ -142,12 +142,12 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
 
 
 def _header(rows: Rows) -> bytes:
-    """Line above a table that names the model, part and conditions of all its rows."""
+    """Return the heading that names model, part and conditions of all rows."""
     return f"{display.listed(rows.header.split(', '))}\n\n".encode() if rows.header else b""
 
 
 def _parted(value: Any) -> tuple[float | None, str | None]:
-    """A value as a number, or as a word where it is none."""
+    """Return a value as a number, or else as a word."""
     plain = _plain(value, is_number_kept=True)
     if isinstance(plain, bool) or plain is None:
         return None, None if plain is None else "true" if plain else "false"
@@ -155,7 +155,7 @@ def _parted(value: Any) -> tuple[float | None, str | None]:
 
 
 def _print(pieces: Iterable[bytes], is_text: bool) -> None:
-    """Write to standard output; to a terminal nothing that it would obey."""
+    """Write to standard output, without control characters on a terminal."""
     is_shown = is_text and sys.stdout.isatty()
     try:
         sys.stdout.flush()
@@ -176,7 +176,7 @@ def encode(
     texts: Texts = dict,
     bare: Collection[str] = (),
 ) -> bytes:
-    """An answer in a format of text. Numbers keep every digit except in `table` and `markdown`; of `bare` columns no unit is known."""
+    """Encode an answer as text. Numbers keep every digit except in `table` and `markdown`; units of `bare` columns are unknown."""
     if format in (Format.csv, Format.json):
         return b"".join(_streamed(columns, [rows], format))
     if format is Format.table and tuple(columns) == explain.COLUMNS:
@@ -188,7 +188,7 @@ def encode(
 
 
 def _streamed(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]], format: Format) -> Iterator[bytes]:
-    """CSV or JSON of rows that come in pieces."""
+    """Yield CSV or JSON of rows that arrive in portions."""
     if format is Format.csv:
         yield _csv([[user_file.no_formula(name) for name in columns]])
         yield from (_csv([_csv_cell(value) for value in row] for row in piece) for piece in pieces)
@@ -209,7 +209,7 @@ def _json(value: Any) -> str:
 def _cells(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], bare: Collection[str]
 ) -> tuple[Sequence[str], list[list[str]]]:
-    """Values in display units: those that names of columns promise, or that a column `unit` says of `..value`."""
+    """Convert values to display units, given by their column's name or by a column `unit` for `..value`."""
     if "unit" not in columns or not any(name.endswith("value") for name in columns):
         ends = ["" if name in bare else name for name in columns]
         return columns, [[shown(value, end) for end, value in zip(ends, row, strict=True)] for row in rows]
@@ -222,7 +222,7 @@ def _cells(
 
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts, bare: Collection[str] = ()) -> str:
-    """A table under what all of its rows agree in; one long row as a list."""
+    """Format a table under the conditions that all rows share; format one long row as a list."""
     headers = quantities.headers(columns, bare)
     is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
     same = [
@@ -242,7 +242,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts,
 
 
 def _derivation(rows: Sequence[Sequence[Any]]) -> str:
-    """The steps of a derivation under their titles, each item's names with value and meaning."""
+    """Format a derivation: its steps under titles, each with names, values and descriptions."""
     lines = []
     for step, of_step in itertools.groupby(rows, key=lambda row: row[0]):
         lines.append(f"\n{step}\n{'=' * len(step)}")
@@ -265,7 +265,7 @@ def _measure(value: float | None, word: str | None, unit: str | None) -> str:
 
 
 def shown(value: Any, column: str) -> str:
-    """One value in the display unit that its column's name promises."""
+    """Format one value in the display unit of its column's name."""
     if value is None or isinstance(value, bool | int | float):
         return quantities.shown(value, column)
     return display.cell(_plain(value))
@@ -287,7 +287,7 @@ def _csv_cell(value: Any) -> Any:
 
 
 def _plain(value: Any, is_number_kept: bool = False) -> Any:
-    """A value as JSON has it: what is no number, text, list or object becomes text; no NaN, no infinity."""
+    """Convert a value for JSON: unsupported types become text, NaN and infinity become null."""
     if isinstance(value, float):
         return value if is_number_kept or math.isfinite(value) else None
     if isinstance(value, Decimal):
@@ -306,7 +306,7 @@ def _plain(value: Any, is_number_kept: bool = False) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """A file of which what is written is taken away piece by piece."""
+    """A file whose content is read and removed piece by piece."""
 
     def __init__(self) -> None:
         self._kept: list[bytes] = []
@@ -324,14 +324,14 @@ class _Sink(io.RawIOBase):
         return self._position
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Return the bytes written since the last call."""
         found = b"".join(self._kept)
         self._kept.clear()
         return found
 
 
 def _parquet(rows: Rows) -> Iterator[bytes]:
-    """Parquet, a row group after another."""
+    """Yield parquet, one row group at a time."""
     from pyarrow import parquet
 
     table = rows.arrow()

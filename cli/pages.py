@@ -1,7 +1,7 @@
-"""Pages of measured and predicted figures: with which version of the shipped tables each was made.
+"""Check of the pages with measured and predicted figures: each names the version of the shipped tables that it was made with.
 
-`docs/README.md` lists every page of `docs/`. A page that a command writes says its version in a line, and `faults` names each
-whose version is not the present one, unless the list says why it is of an earlier one.
+`docs/README.md` lists every page of `docs/`. A page written by a command contains its version in a line, and `faults` lists pages of
+another version, unless the list gives a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEAD = "| page | what it shows | command | of an earlier version because |"
 _LINE = re.compile(r"^Shipped tables: version (\w+)\.$", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]+\]\(([\w./-]+)\)")
 EARLIER = "unknown"
-"""Version of a page that was made before pages said theirs."""
+"""Version of a page that names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +36,30 @@ class Page:
 
     name: str
     command: str
-    """The command that writes or prints its figures; empty for a page without any."""
+    """Command that writes or prints its figures; empty for a page without figures."""
     reason: str
-    """Why its figures are of an earlier version; empty where they are of the present one."""
+    """Reason for figures of an earlier version; empty for present ones."""
 
 
 def line() -> str:
-    """The line of a page that is made now."""
+    """Return the version line of a page that is made now."""
     return line_of(version())
 
 
 def line_of(version: str) -> str:
-    """The line of a page that is made with a version."""
+    """Return the version line for a version."""
     return f"Shipped tables: version {version}."
 
 
 @functools.cache
 def version() -> str:
-    """Hash of all that a prediction follows from besides the model: the rows of the catalog that the views read, and the
-    views' queries. Texts, sources and the order of rows do not count."""
+    """Return a hash of everything that predictions depend on, except the model: catalog rows that the views read, and the views' queries.
+    Texts, sources and the order of rows are excluded."""
     return version_of(loader.load().rows, views.load())
 
 
 def version_of(rows: dict[type[Row], list[Row]], known: Iterable[View]) -> str:
-    """The version of some rows and views."""
+    """Return the version of some rows and views."""
     known = list(known)
     reads = {view.name: view.relations for view in known}
     read = graph.ancestors([view.name for view in known if view.layer in MODELS], reads)
@@ -73,7 +73,7 @@ def version_of(rows: dict[type[Row], list[Row]], known: Iterable[View]) -> str:
 
 
 def listed(text: str) -> list[Page]:
-    """The rows of the list. Raises `CharzError` where it has no such table."""
+    """Parse the rows of the list. Raise `CharzError` without its table."""
     lines = text.splitlines()
     if _HEAD not in lines:
         raise CharzError("no table of pages", f"docs/{LIST}", next=f"its head is {_HEAD}")
@@ -87,12 +87,12 @@ def listed(text: str) -> list[Page]:
 
 
 def faults(folder: Path = FOLDER, present: str | None = None) -> list[str]:
-    """A line for each page that is not what the list says of it, or of another version without a reason."""
+    """List pages that contradict the list, and pages of another version without a reason, a line each."""
     present = present or version()
     rows = {page.name: page for page in listed((folder / LIST).read_text())}
     there = {path.name for path in folder.glob("*.md")} - {LIST}
     found = [f"docs/{name} is not in docs/{LIST}: add a row" for name in sorted(there - rows.keys())]
-    found += [f"docs/{LIST} lists {name}, which is not there: take its row out" for name in sorted(rows.keys() - there)]
+    found += [f"docs/{LIST} lists {name}, which does not exist: remove its row" for name in sorted(rows.keys() - there)]
     for name in sorted(there & rows.keys()):
         found += [f"docs/{name} {fault}" for fault in _faults(rows[name], (folder / name).read_text(), present)]
     return found
@@ -102,11 +102,11 @@ def _faults(page: Page, text: str, present: str) -> Iterator[str]:
     said = _LINE.findall(text)
     if not page.command:
         if said:
-            yield f"says a version, and docs/{LIST} names no command that makes it: name it"
+            yield f"has a version, but docs/{LIST} names no command that writes it: add one"
         return
     if len(said) != 1:
-        yield f"says {len(said)} versions of the shipped tables: write one line `{line_of(present)}`"
+        yield f"has {len(said)} versions of the shipped tables: write one line `{line_of(present)}`"
     elif said[0] != present and not page.reason:
-        yield f"was made with version {said[0]}, the present one is {present}: run `{page.command}`, or say in docs/{LIST} why not"
+        yield f"was made with version {said[0]}, the present one is {present}: run `{page.command}`, or give a reason in docs/{LIST}"
     elif said[0] == present and page.reason:
-        yield f"is of the present version: take the reason out of docs/{LIST}"
+        yield f"is of the present version: remove the reason from docs/{LIST}"

@@ -1,7 +1,7 @@
-"""Pages that show what a command prints: a text block under `<!-- charz: COMMAND -->` holds the command's answer.
+"""Pages with output of commands: a text block under `<!-- charz: COMMAND -->` contains the command's answer.
 
-The commands of all pages run one after another in one empty folder, so that a page may ask about what an earlier block
-ingested. `python -m charz.cli.reference` writes the blocks, `--check` compares them.
+The commands of all pages run one after another in one empty folder, so that a page may ask about models that an earlier block ingested.
+`python -m charz.cli.reference` writes the blocks, `--check` compares them.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from charz.schema.errors import CharzError
 _MARK = "<!-- charz: "
 _BLOCK = re.compile(r"^<!-- charz: (?P<command>[^\n]+) -->\n```text\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 COLUMNS = 120
-"""Width of the terminal that the commands believe they write to."""
+"""Width of the terminal for the commands."""
 
 
 def commands(text: str, page: str = "") -> list[str]:
-    """Commands of the blocks of a page. Raises `CharzError` for a mark without a block."""
+    """Return the commands of a page's blocks. Raise `CharzError` for a mark without a block."""
     found = [match["command"] for match in _BLOCK.finditer(text)]
     if len(found) != text.count(_MARK):
-        raise CharzError("a mark of a command without its block", page, next="put ```text and ``` below the mark")
+        raise CharzError("a mark of a command without its block", page, next="write ```text and ``` below the mark")
     return found
 
 
 def written(text: str, answers: Mapping[str, str]) -> str:
-    """A page whose blocks hold these answers, by command."""
+    """Return a page with its blocks replaced by these answers, by command."""
     return _BLOCK.sub(
         lambda match: f"<!-- charz: {match['command']} -->\n```text\n{answers[match['command']]}```", text
     )
 
 
 def answers(asked: Iterable[str], run: Callable[[str, Path], str] | None = None) -> dict[str, str]:
-    """What each command prints, run in this order in one folder that is empty at first."""
+    """Return the output of each command, run in this order in one initially empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         return {command: (run or printed)(command, Path(folder)) for command in dict.fromkeys(asked)}
 
 
 def printed(command: str, folder: Path) -> str:
-    """Standard output of `charz COMMAND`, run in a folder. Raises `CharzError` where it fails."""
+    """Return the standard output of `charz COMMAND`, run in a folder. Raise `CharzError` where it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHARZ_")}
     done = subprocess.run(
         [sys.executable, "-m", "charz", *shlex.split(command)], cwd=folder, env=environment | {"COLUMNS": str(COLUMNS)},

@@ -1,4 +1,4 @@
-"""What the command's process is given, made fit: standard streams, and the signal that asks it to end."""
+"""Preparation of the process: standard streams, and signals that interrupt it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from types import FrameType
 from charz.schema import unfinished
 
 GRACE_S = 0.5
-"""How long a native call, a statement that is planned mostly, may keep a signal from the program. [s]"""
+"""Longest time that a native call, mostly the planning of a statement, may delay a signal. [s]"""
 
 _is_terminated = False
 _is_heard = threading.Event()
-"""Set once the program itself has been told."""
+"""Event set once the main thread has received the signal."""
 
 
 def prepare() -> None:
-    """Fill standard streams that are closed, print what the locale cannot as escapes, and take SIGTERM as Ctrl-C; either ends
-    the process soon, whatever native call it is in."""
+    """Open closed standard streams, escape characters that the locale cannot print, and treat SIGTERM like Ctrl-C. Both end the process
+    soon, even in a native call."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         _fill(descriptor, name, mode)
     for stream in (sys.stdout, sys.stderr):
@@ -33,15 +33,15 @@ def prepare() -> None:
 
 
 def interrupted() -> int:
-    """Say that the run was asked to end, and give its exit code."""
+    """Report that the run was interrupted, and return its exit code."""
     word, code = ("terminated", 143) if _is_terminated else ("interrupted", 130)
     print(f"charz: {word}", file=sys.stderr)
     return code
 
 
 def _fill(descriptor: int, name: str, mode: str) -> None:
-    """Put the empty device in a closed stream's place, else the next file opened, a database perhaps, would be written to
-    as that stream. Standard output stays one that takes nothing: an answer that goes nowhere is an error."""
+    """Open the null device in place of a closed stream, since the next opened file, such as a database, would receive that stream's output.
+    Standard output becomes read-only, so that no answer is lost silently."""
     if getattr(sys, name) is not None:
         return
     opened = os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)
@@ -59,16 +59,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _watch() -> None:
-    """Let a thread see each signal as it comes: the program itself sees it when its native call returns."""
+    """Observe signals from a thread as they arrive; the main thread sees them only after its native call returns."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # signals of a child are its own
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # a child handles its own signals
     threading.Thread(target=_end_unheard, args=(reader,), daemon=True).start()
 
 
 def _end_unheard(reader: int) -> None:
-    """End the process on a signal that the program is not told of in time."""
+    """End the process on a signal that the main thread does not receive in time."""
     global _is_terminated
     while True:
         (number,) = os.read(reader, 1)

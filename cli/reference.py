@@ -1,7 +1,7 @@
-"""Writes what pages say of the code: `python -m charz.cli.reference`, or `--check` that all is as it would write it.
+"""Generator of the reference pages: `python -m charz.cli.reference` writes them, `--check` tests that they are current.
 
-That is docs/reference, the blocks of other pages that show what a command prints (`printed`), and the versions of the shipped
-tables that pages of figures were made with (`pages`).
+It covers docs/reference, the blocks of other pages with output of commands (`printed`), and the versions of the shipped tables on pages of
+figures (`pages`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GENERATED = "<!-- Written by `python -m charz.cli.reference`; edit the code, no
 
 
 def pages() -> dict[str, str]:
-    """Every page by file name."""
+    """Return every page by file name."""
     parts = {"tables.md": _tables(), "views.md": _views(), "cli.md": _commands(), "python.md": _methods()}
     parts["hardware.md"] = hardware.lines()
     parts["operators.md"] = operators.lines()
@@ -44,7 +44,7 @@ def pages() -> dict[str, str]:
 
 
 def stale(folder: Path = FOLDER) -> list[str]:
-    """Pages that differ from what the code says."""
+    """Return the pages that differ from the code."""
     return [name for name, text in pages().items() if _read(folder / name) != text]
 
 
@@ -56,27 +56,27 @@ def write(folder: Path = FOLDER) -> None:
 
 
 def shown(root: Path = ROOT) -> dict[Path, str]:
-    """Texts of the pages that show what commands print, README.md first."""
+    """Return the texts of pages with output of commands, README.md first."""
     files = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
     texts = {path: path.read_text() for path in files if path.exists() and path.parent != root / "docs" / "reference"}
     return {path: text for path, text in texts.items() if printed.commands(text, str(path))}
 
 
 def answers(texts: Iterable[str]) -> dict[str, str]:
-    """What the commands of some pages print."""
+    """Return the output of the commands on some pages."""
     return printed.answers(command for text in texts for command in printed.commands(text))
 
 
 def faults(answered: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """A line for each page that shows another answer than these, and for each made with other tables than the list of pages says."""
+    """List pages with outdated output, and pages of figures that contradict the list of pages, a line each."""
     changed = [path for path, text in shown(root).items() if printed.written(text, answered) != text]
-    stale = [f"{path.relative_to(root)} shows what commands do not print: {_NEXT}" for path in changed]
+    stale = [f"{path.relative_to(root)} shows outdated output: {_NEXT}" for path in changed]
     return [*stale, *made.faults(root / "docs")]
 
 
 def _tables() -> Iterator[str]:
     yield "# Tables\n"
-    yield "What a charz database stores. SI units; a column without a unit is a count, a fraction or a name.\n"
+    yield "Tables of a charz database. Units are SI; a column without a unit is a count, a fraction or a name.\n"
     yield from _diagram()
     clears = _clears()
     module = ""
@@ -93,7 +93,7 @@ def _tables() -> Iterator[str]:
             (c.name, c.duckdb_type + (" or null" if c.is_nullable else ""), c.unit or "", c.description)
             for c in ddl.columns(row_type)
         ]
-        yield display.markdown(["column", "type", "unit", "what it holds"], rows)
+        yield display.markdown(["column", "type", "unit", "meaning"], rows)
 
 
 _CLEARED = {
@@ -105,19 +105,19 @@ _CLEARED = {
     "compute_capability": "the parts of that compute capability",
     "family": "the parts of that family",
 }
-"""What a changed row concerns, by the column that says so."""
+"""Extent of answers that a changed row deletes, by the column that determines it."""
 
 
 def _views() -> Iterator[str]:
     installed = _installed()
     yield "# Views\n"
-    yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. The rows of a"
-    yield "maintained table are kept, by triggers in the file, as `rebuild.NAME` gives them: read it, do not write to it.\n"
-    yield "Of views *at hand* the file keeps the rows of every stored run on every part, in `answer.stored`: `answer.NAME` has the"
-    yield "columns of `NAME` and reads them from there, while `NAME` evaluates them. `view_catalog.at_hand` says which these are:\n"
+    yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. Triggers in the"
+    yield "file keep the rows of a maintained table equal to `rebuild.NAME`: read it, do not write to it.\n"
+    yield "For views *at hand* the file keeps the rows of every stored run on every part, in `answer.stored`: `answer.NAME` has the"
+    yield "columns of `NAME` and reads them from there, while `NAME` evaluates them. `view_catalog.at_hand` marks these views:\n"
     yield from _at_hand(installed)
-    yield "\nA column passed on holds what it holds where it is made; these are found all over:\n"
-    yield display.markdown(["key", "what it holds"], list(KEYS.items()))
+    yield "\nA column passed on keeps its meaning; these are in many views:\n"
+    yield display.markdown(["key", "meaning"], list(KEYS.items()))
     yield from _formulas()
     for layer in layers.LAYERS:
         members = sorted((one for one in installed if one.view.layer == layer), key=lambda one: one.view.name)
@@ -132,7 +132,7 @@ def _views() -> Iterator[str]:
             passed_on = [c.name for c in one.columns if c.is_inherited or c.description == KEYS.get(c.name)]
             rows = [(c.name, c.type, c.unit or "", c.description) for c in one.columns if c.name not in passed_on]
             if rows:
-                yield display.markdown(["column", "type", "unit", "what it holds"], rows)
+                yield display.markdown(["column", "type", "unit", "meaning"], rows)
             if passed_on:
                 yield f"\nPassed on: {', '.join(passed_on)}."
 
@@ -142,27 +142,27 @@ def _at_hand(installed: Iterable[views.Installed]) -> Iterator[str]:
     for one in sorted(installed, key=lambda one: one.view.name):
         kinds.setdefault(one.at_hand, []).append(one.view.name)
     rows = [(kind, _KINDS[kind.partition(" ")[0]], ", ".join(names)) for kind, names in sorted(kinds.items()) if kind]
-    yield display.markdown(["at_hand", "what it means", "views"], rows)
+    yield display.markdown(["at_hand", "meaning", "views"], rows)
 
 
 _KINDS = {
     "stored": "its rows are kept",
-    "as": "gives the rows of the other, which are kept, by another way",
-    "derived": "reads nothing of the cost model but what is kept",
+    "as": "gives the kept rows of the other view in another way",
+    "derived": "reads kept rows of the cost model only",
 }
-"""What `view_catalog.at_hand` says, by its first word."""
+"""Meaning of `view_catalog.at_hand` by its first word."""
 
 
 def _formulas() -> Iterator[str]:
-    """The macros; `{` and `|` would end a cell of a table."""
+    """Yield the macros; `{` and `|` would end a cell of a table."""
     yield "\n## macros\n"
-    yield "Formulas that several views need (`sql/macro`). They stand in the files alone: in a database each is written out where"
+    yield "Formulas that several views need (`sql/macro`). They exist only in the files: in a database each is expanded where"
     yield "a view calls it.\n"
     rows = [
         (f"`{one.name}({', '.join(one.parameters)})`", one.unit or "", one.description, f"`{one.expression}`")
         for one in views.formulas()
     ]
-    yield display.markdown(["macro", "unit", "what it gives", "expression"], rows)
+    yield display.markdown(["macro", "unit", "meaning", "expression"], rows)
 
 
 def _installed() -> list[views.Installed]:
@@ -178,7 +178,7 @@ def _clears() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _empty() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with every table of facts and no row."""
+    """Open a database with every table of facts and no rows."""
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
@@ -189,8 +189,8 @@ def _commands() -> Iterator[str]:
     yield "# Commands\n"
     yield "Every command takes `--db FILE` (else `$CHARZ_DB`, else `charz.duckdb` in the working directory), `--live`,"
     yield "`--format` (`table`, `json`, `csv`, `markdown` or `parquet`), `--out FILE` and `--help`. Each prints what the"
-    yield "[method](python.md) of its name returns. A wrong input gives one line on standard error.\n"
-    yield "A file that charz did not write, or that was changed since, is written over only with `--force`; a database never.\n"
+    yield "[method](python.md) of its name returns. A wrong input prints one line on standard error.\n"
+    yield "A file that charz did not write, or that was changed since, is overwritten only with `--force`; a database never.\n"
     yield display.markdown(["exit code", "meaning"], EXIT_CODES)
     group = LazyGroup(name="charz")
     context = typer.Context(group, info_name="charz")
@@ -199,11 +199,11 @@ def _commands() -> Iterator[str]:
 
 
 EXIT_CODES = (
-    ("0", "Done; also when the reader of the output went away."),
-    ("1", "Done, and what was found is wrong or nothing was found within the limits: the command's text says when."),
-    ("2", "Not done: a wrong input, a limit reached, a disk full. One line on standard error says what to do."),
+    ("0", "Done; also if the reader of the output closed."),
+    ("1", "Done, but a check failed or nothing was found within the limits: see the command's text."),
+    ("2", "Not done: a wrong input, a limit reached, a disk full. One line on standard error tells what to do."),
     ("130", "Interrupted by Ctrl-C; the database is as before."),
-    ("143", "Ended by SIGTERM, as by Ctrl-C."),
+    ("143", "Terminated by SIGTERM; the database is as before."),
 )
 
 _EVERYWHERE = frozenset({"help", "db", "live", "format", "out"})
@@ -226,8 +226,8 @@ def _methods() -> Iterator[str]:
     yield "# Python\n"
     yield f"{_prose(charz.open)}\n\n```python\nimport charz\n"
     yield 'with charz.open("charz.duckdb") as db:\n    db.ingest("resnet50")\n    db.report("resnet50", on="rtx4090", batch=8)\n```\n'
-    yield "A method returns a polars frame in SI units, the unit in each column's name; `db.describe` says what a column"
-    yield "holds. What an answer leaves out is a `charz.session.CharzWarning`; a wrong input is a"
+    yield "A method returns a polars frame in SI units, the unit in each column's name; `db.describe` tells what a column"
+    yield "means. What an answer leaves out is a `charz.session.CharzWarning`; a wrong input is a"
     yield "`charz.schema.errors.CharzError`, whose text is one line. A method with sections answers with one of several tables."
     for name, found in methods().items():
         for method in found.values() if isinstance(found, dict) else [found]:
@@ -254,24 +254,23 @@ def _method(method: Method, group: str) -> Iterator[str]:
 
 
 def _signature(function: Any) -> str:
-    """Parameters with their defaults, without types."""
+    """Return parameters with their defaults, without types."""
     found = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(function).parameters.values()]
     return str(inspect.Signature([p for p in found if p.name != "self"]))
 
 
 def _prose(function: Any) -> str:
-    """A docstring, its paragraphs in a line each."""
+    """Return a docstring with each paragraph in one line."""
     return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
 
 
 _EVERY_ROW = frozenset({"source", "confidence"})
-"""Tables that every row of the catalog points to: drawn, they would hide the others."""
+"""Tables that every row of the catalog refers to: arrows to them would hide the others."""
 
 
 def _diagram() -> Iterator[str]:
-    """How tables hang together: each that holds the whole key of another points to it, to the finest where it points to
-    several of one key."""
-    yield "Rows point to the tables whose keys they hold; every row of the catalog to `source` and `confidence` too.\n"
+    """Yield a diagram of the tables: each points to the tables whose whole key it contains, or to the most detailed of several."""
+    yield "Rows point to the tables whose keys they contain; every row of the catalog also to `source` and `confidence`.\n"
     yield "```mermaid\nerDiagram"
     named = [t for t in database.TABLES if _is_named(t) and t.TABLE not in _EVERY_ROW]
     for child in database.TABLES:
@@ -283,7 +282,7 @@ def _diagram() -> Iterator[str]:
 
 
 def _is_named(table: Any) -> bool:
-    """True for a table whose key is named after it, so that a column of that name means it."""
+    """Return True for a table whose key has its name, so that a column of that name refers to it."""
     return tuple(table.KEY) in ((table.TABLE,), ("model", f"{table.TABLE}_id"))
 
 
@@ -295,7 +294,7 @@ def _read(path: Path) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with `--check` name the ones that are stale."""
+    """Write the pages, or with `--check` list the stale ones."""
     texts = shown()
     answered = answers(texts.values())
     if "--check" not in arguments:

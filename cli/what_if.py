@@ -1,4 +1,4 @@
-"""The command that asks another one on parts that do not exist."""
+"""The command that runs another command with hypothetical parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from charz.session.parameters import Text
 from .options import DATABASE, ENGINE, LIVE, Changes, before, function
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""Options that stand after the first word are the other command's."""
+"""Settings of the parser: options after the first word belong to the other command."""
 
 
 _TEXTS: dict[str, Text] = {
@@ -31,7 +31,7 @@ _WORDS = Annotated[list[str], typer.Argument(metavar="COMMAND...", help=_TEXTS["
 
 
 def command(method: Method) -> typer.Typer:
-    """The command of `what_if`: `charz what-if --set PART.FIELD=VALUE -- COMMAND ...`."""
+    """Make the command of `what_if`: `charz what-if --set PART.FIELD=VALUE -- COMMAND ...`."""
     single = typer.Typer(add_completion=False)
 
     @single.command(method.name, help=method.help, context_settings=_SETTINGS)
@@ -64,7 +64,7 @@ def command(method: Method) -> typer.Typer:
 
 
 def _asked(words: Sequence[str]) -> tuple[Method, list[str]]:
-    """The command that the first words name, and the others."""
+    """Return the command that the first words name, and the remaining words."""
     known = [name.replace(".", " ") for name in METHODS]
     for count in (1, 2):
         if " ".join(words[:count]) in known:
@@ -74,7 +74,7 @@ def _asked(words: Sequence[str]) -> tuple[Method, list[str]]:
 
 
 def _changes(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Values by the number they are for."""
+    """Return the values by the number that they change."""
     found: dict[str, str] = {}
     for text in given or ():
         name, sign, value = text.partition("=")

@@ -1,9 +1,8 @@
-"""charz: how fast, how many joules, does it fit, why, and what would help — as SQL.
+"""charz tells how long a PyTorch model takes on a part, its energy and memory, why, and what would help, as SQL.
 
-`charz.open(path)` is the program: a `Session` whose methods answer in polars frames and ingest models.
-The pipeline reads off the package names: `charz.ingest` lowers a PyTorch model to rows,
-`charz.schema` owns the tables, `charz.hardware_catalog` holds the machines,
-`charz.sql` holds the cost model as views, `charz.session` asks them, and `charz.cli` is the command line over it.
+`charz.open(path)` returns a `Session`, whose methods ingest models and answer in polars frames. `charz.ingest` lowers a PyTorch model to
+rows, `charz.schema` defines the tables, `charz.hardware_catalog` contains the parts, `charz.sql` the cost model as views, `charz.session`
+the methods, and `charz.cli` the command line.
 """
 
 from __future__ import annotations
@@ -28,13 +27,12 @@ def open(
     engine: str | None = None,
     rows: str | Path | None = None,
 ) -> Session:
-    """A session with a database file, else with `$CHARZ_DB`, else with `charz.duckdb` in the working folder.
+    """Open a session with a database file: `path`, else `$CHARZ_DB`, else `charz.duckdb` in the working folder.
 
-    With `is_guarded`, SQL given to it reads the database and nothing else: no files, no network, no settings. With `trust`,
-    what others put into a file may run when it is written: triggers, views, the code of a `.pt2`. `wait_s` is how long another
-    charz that changes the file is waited for [s]. With `is_live`, every answer is evaluated when it is asked for, and none taken
-    that is at hand. With an `engine`, as `sc://host:port`, the models are evaluated there, over what `charz export ROWS --for
-    spark` wrote to `rows`, else to the folder PATH.rows.
+    With `is_guarded`, SQL given to it reads the database only: no files, network or settings. With `trust`, foreign triggers and views and
+    the code of a `.pt2` may run when the file is written. `wait_s` limits the wait for another charz that changes the file [s]. With
+    `is_live`, every answer is evaluated on demand and answers at hand are ignored. With an `engine`, e.g. `sc://host:port`, the models are
+    evaluated there, over the rows that `charz export ROWS --for spark` wrote to `rows`, else to the folder PATH.rows.
     """
     from .session import Session
     from .session.access import Access

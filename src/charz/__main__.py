@@ -1,4 +1,4 @@
-"""The command line, as `python -m charz`."""
+"""The command line, run as `python -m charz`."""
 
 from charz.cli import main
 

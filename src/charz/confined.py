@@ -1,4 +1,4 @@
-"""What a process gives up for good before it runs what somebody else wrote: memory, writing to files, the network."""
+"""Restrictions that a process imposes on itself before it runs SQL of others: memory, writing of files, network."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _ABI_WITH_TRUNCATE, _ABI_WITH_NETWORK = 3, 4
 _WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
 _BIND_AND_CONNECT_TCP = 0b11
-"""Linux's landlock, include/uapi/linux/landlock.h; the numbers of its calls are the same on every architecture."""
+"""Constants of Linux's landlock, include/uapi/linux/landlock.h; its call numbers are equal on every architecture."""
 
 _THREAD_BYTE, _OTHER_BYTE = 10 * 2**20, 512 * 2**20
-"""Of a thread's stack, and of what else is taken and never touched: 350 MB in DuckDB 2.0 while it spills, measured.
-`watch_memory` counts what is touched."""
+"""Sizes of a thread's stack, and of other memory that is reserved but never touched: 350 MB in DuckDB 2.0 while it spills, measured.
+`watch_memory` counts touched memory."""
 
 
 def limit_memory(most_byte: int) -> None:
-    """Refuse this process more memory than so much beyond what it has, and what is taken but never touched; on Linux."""
+    """Limit this process to `most_byte` beyond its present memory, plus what is reserved but never touched; on Linux only."""
     taken = _data_byte()
     if taken is not None:
         threads = (os.cpu_count() or 1) + 8
         limit = taken + most_byte + threads * _THREAD_BYTE + _OTHER_BYTE
-        with contextlib.suppress(ValueError):  # a lower limit holds already
+        with contextlib.suppress(ValueError):  # a lower limit exists already
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def watch_memory(most_byte: int, exceeded: Callable[[int], None]) -> None:
-    """Call `exceeded` with the bytes in use, from a thread, once they are more than so many beyond those of now; on Linux."""
+    """Call `exceeded` with the bytes in use, from a thread, when they exceed the present ones by more than `most_byte`; on Linux only."""
     before = _resident_byte()
     if before is None:
         return
@@ -54,8 +54,8 @@ def watch_memory(most_byte: int, exceeded: Callable[[int], None]) -> None:
 
 
 def limit_writing(folder: Path, most_byte: int) -> bool:
-    """Let this thread and those it begins write nowhere but in a folder, files of at most so many bytes, and open no
-    connection; False, and nothing is given up, where the system cannot promise that."""
+    """Limit this thread and its later children to writing in one folder, in files of at most `most_byte`, without connections. Return False
+    and change nothing where the system cannot enforce that."""
     if sys.platform != "linux":
         return False
     library = ctypes.CDLL(None, use_errno=True)
@@ -94,7 +94,7 @@ def _resident_byte() -> int | None:
 
 
 def _data_byte() -> int | None:
-    """Private memory that this process may write, as Linux counts it against the limit."""
+    """Return the private writable memory of this process, which Linux counts against the limit. [byte]"""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except FileNotFoundError:

@@ -1,8 +1,7 @@
-"""Anybody's SQL over a database, in a process of its own that reads it and does nothing else.
+"""SQL of any user over a database, in a separate process that can only read it.
 
-The process gives up writing, network and memory beyond a limit before it opens the database (`confined`), closes every way
-from SQL to files and settings, and sends its rows back as an Arrow stream. It is ended when its time is up, when nobody
-reads it any more, and with the process that asked.
+Before the process opens the database, it gives up writing, network and memory beyond a limit (`confined`). It closes every way from SQL to files and
+settings, and returns its rows as an Arrow stream. It ends at its time limit, when its reader closes, and with the process that started it.
 """
 
 from __future__ import annotations
@@ -38,49 +37,49 @@ _UNITS |= {f"{prefix}B": 1000**i for i, prefix in enumerate("KMGT", start=1)}
 _UNITS |= {f"{prefix}IB": 1024**i for i, prefix in enumerate("KMGT", start=1)}
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
-"""What the engine takes besides what it counts would be more."""
+"""Smallest memory limit: the engine takes more than it counts."""
 
 MOST_TIMEOUT_S = 1e9
-"""Longest time that may be asked for: the system's clocks end at ten times as much. [s]"""
+"""Longest time limit: system clocks overflow at ten times as much. [s]"""
 
 _ENDING = b"\0"
-"""Stands before how the other process ended: nobody prints it."""
+"""Byte before the final status of the other process; never part of printed text."""
 
 _BATCH_ROWS = 8192
 _ENGINE_SHARE = 0.75
-"""Of the memory, what the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
+"""Share of the memory that the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
 
 NO_CODE = (
     "python_enable_replacements = false",
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
 )
-"""Settings that keep SQL from Python's variables and from extensions."""
+"""Settings that deny SQL Python's variables and extensions."""
 
 NO_FILES = ("enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'")
-"""Settings that keep SQL from files and network, in this order: without external access the file's own log may still be
-written, and the second keeps `COPY ... TO 'FILE.wal'` from planting one."""
+"""Settings that deny SQL files and network, in this order. Without external access the file's own log is still writable; the second setting
+keeps `COPY ... TO 'FILE.wal'` from planting one."""
 
 _NOT_HELD = re.compile(r"\b(INTERVAL|UNION|BIGNUM|UHUGEINT|BIT|TIME WITH TIME ZONE|VARIANT|GEOMETRY)\b")
-"""Types that readers of Arrow do not know or take for others, also within others."""
+"""Types that readers of Arrow do not know or misread, also inside other types."""
 
 Opening = Callable[..., "duckdb.DuckDBPyConnection"]
-"""Opens the database to be asked; a function of a module, called in the other process."""
+"""Function of a module, called in the other process, that opens the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a question may take."""
+    """Limits of a query."""
 
     memory_byte: int = 4 * 10**9
     timeout_s: float = 60.0
-    """From asking to the last row; 0 for no end."""
+    """Time from the start to the last row; 0 for no limit. [s]"""
     spill_byte: int = 10 * 10**9
-    """Of the disk, in a folder of its own that is gone afterwards."""
+    """Disk space, in a temporary folder of its own. [byte]"""
 
 
 def memory_byte(text: str) -> int:
-    """Bytes of an amount such as `4GB` or `512 MiB`. Raises `CharzError` for what is none."""
+    """Parse an amount such as `4GB` or `512 MiB` into bytes. Raise `CharzError` for an invalid one."""
     match = _AMOUNT.fullmatch(text.strip())
     unit = match[2].upper() if match else ""
     if match is None or unit not in _UNITS:
@@ -93,16 +92,16 @@ def memory_byte(text: str) -> int:
 
 
 def check_timeout(timeout_s: float) -> None:
-    """Raise `CharzError` for what is no time to wait."""
+    """Raise `CharzError` for an invalid time limit."""
     if not 0 <= timeout_s <= MOST_TIMEOUT_S:
-        exists = f"from 0, for none, to {MOST_TIMEOUT_S:g} s"
+        exists = f"0 (no limit) to {MOST_TIMEOUT_S:g} s"
         raise CharzError(
-            "not a time after which a query is stopped", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
+            "not a time limit", f"{timeout_s:g}", exists, "write e.g. --timeout 60"
         )
 
 
 def typed(stream: TextIO) -> str:
-    """The text of a stream in UTF-8. Raises `CharzError` for bytes that are none, such as UTF-16."""
+    """Read the text of a stream in UTF-8. Raise `CharzError` for other bytes, such as UTF-16."""
     data = stream.buffer.read() if hasattr(stream, "buffer") else stream.read().encode()
     try:
         text = data.decode("utf-8-sig")
@@ -110,12 +109,12 @@ def typed(stream: TextIO) -> str:
         text = "\0"
     if "\0" in text:
         kind = "UTF-16, it seems" if b"\0" in data else ""
-        raise CharzError("standard input is no text in UTF-8", kind, next="convert it, e.g. with iconv -t UTF-8")
+        raise CharzError("standard input is not text in UTF-8", kind, next="convert it, e.g. with iconv -t UTF-8")
     return text
 
 
 def one_statement(text: str) -> str:
-    """The text, if it is exactly one statement that parses. Raises `CharzError`."""
+    """Return the text if it is exactly one valid statement. Raise `CharzError` otherwise."""
     import duckdb
 
     try:
@@ -124,22 +123,22 @@ def one_statement(text: str) -> str:
         raise query_failed(error) from error
     if len(statements) != 1:
         raise CharzError(
-            "more or less than one statement", f"this text has {len(statements)}", next="run them one by one"
+            "not exactly one statement", f"this text has {len(statements)}", next="run them one by one"
         )
     return text
 
 
 def check_gives_rows(text: str) -> None:
-    """Raise `CharzError` for a statement that gives no rows, before it is run."""
+    """Raise `CharzError`, before it runs, for a statement that returns no rows."""
     import duckdb
 
     if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
         next = "charz only reads in SQL; change rows with a DuckDB client"
-        raise CharzError("the statement gives no rows", text[:200], next=next)
+        raise CharzError("the statement returns no rows", text[:200], next=next)
 
 
 def check_is_select(text: str) -> None:
-    """Raise `CharzError` for a statement that is no query, before it is run."""
+    """Raise `CharzError`, before it runs, for a statement other than a query."""
     import duckdb
 
     if duckdb.extract_statements(text)[0].type != duckdb.StatementType.SELECT:
@@ -147,7 +146,7 @@ def check_is_select(text: str) -> None:
 
 
 def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None = None, spill_byte: int = 0) -> None:
-    """Close every way from SQL to files, network, Python variables and settings, for good.
+    """Close for good every way from SQL to files, network, Python variables and settings.
 
     With a folder to spill to, the process must have given up writing elsewhere (`confined.limit_writing`).
     """
@@ -168,7 +167,7 @@ def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None 
 
 
 def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """The relation as frames and files can hold it: types that they do not know as text, each name once."""
+    """Rename duplicate columns of a relation, and cast types that frames and files cannot store to text."""
     from charz.schema import ddl
 
     names = list(relation.columns)
@@ -184,8 +183,7 @@ def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def query_failed(error: Exception, path: str = "") -> CharzError:
-    """An engine's message about a query to the database at `path` as one line: its text and suggestions without the drawing
-    of the query."""
+    """Convert an engine's error about a query to the database at `path` into one line, without the drawing of the query."""
     import duckdb
 
     from charz.schema import damage, disk
@@ -193,7 +191,7 @@ def query_failed(error: Exception, path: str = "") -> CharzError:
     if damage.is_found(error):
         return damage.error(path, error)
     if disk.is_full(error):
-        exists = "the query writes there what its memory does not hold"
+        exists = "the query spills there what exceeds its memory"
         next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
         return CharzError("the disk is full", tempfile.gettempdir(), exists, next)
     lines = [line.strip() for line in str(error).splitlines()]
@@ -201,21 +199,21 @@ def query_failed(error: Exception, path: str = "") -> CharzError:
         return _out_of_memory(lines[0] if lines else "")
     text = " ".join(line for line in lines if line and not line.startswith(("LINE ", "^")))
     if "disabled by configuration" in text:
-        next = "use a DuckDB client for what lies elsewhere"
-        return CharzError("a query may read the database and nothing else", text, next=next)
+        next = "use a DuckDB client for other files"
+        return CharzError("a query may only read the database", text, next=next)
     is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
     next = "`charz schema` lists views, `charz schema VIEW` its columns" if is_about_names else ""
     return CharzError("the query failed", text, next=next)
 
 
 def too_long(timeout_s: float) -> CharzError:
-    """The error of a query that took its time."""
-    next = "name what it is about with --model and --on, ask `answer.` and the view's name for what is at hand, or raise --timeout"
+    """Return the error of a query that exceeded its time limit."""
+    next = "narrow it with --model and --on, query `answer.VIEW` for answers at hand, or raise --timeout"
     return CharzError(f"the query ran longer than {timeout_s:g} s", next=next)
 
 
 class Answer:
-    """Rows of a statement as they come."""
+    """Rows of a statement, read while they arrive."""
 
     def __init__(self, process: _Process, limits: Limits) -> None:
         import pyarrow
@@ -234,24 +232,24 @@ class Answer:
         return self._stream.schema
 
     def check_time(self) -> None:
-        """Raise `CharzError` where the time is up, also once all rows have come."""
+        """Raise `CharzError` once the time limit is exceeded, even after the last row."""
         self._process.left_s()
 
     @property
     def said(self) -> list[str]:
-        """Lines about what the rows leave out, once all have come."""
+        """Messages about what the rows leave out, complete after the last row."""
         return self._process.said
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
-        """Rows in pieces. Raises `CharzError` where the statement fails or a limit is reached."""
+        """Yield the rows in batches. Raise `CharzError` where the statement fails or reaches a limit."""
         import pyarrow
 
-        with contextlib.suppress(pyarrow.ArrowInvalid, OSError):  # cut off: the process has said why
+        with contextlib.suppress(pyarrow.ArrowInvalid, OSError):  # cut off: `finish` tells why
             yield from self._stream
         self._process.finish()
 
     def table(self, most_rows: int | None = None) -> pyarrow.Table:
-        """All rows. Raises `CharzError` where there are more than asked for, with their count, or than fit in the memory."""
+        """Return all rows. Raise `CharzError`, with their number, where they exceed `most_rows` or the memory."""
         import pyarrow
 
         kept: list[pyarrow.RecordBatch] = []
@@ -276,9 +274,9 @@ class Answer:
 
 @contextlib.contextmanager
 def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits | None = None) -> Iterator[Answer]:
-    """Rows of one statement over what `opening(*arguments)` opens, in a process that is ended with the block.
+    """Yield the rows of one statement over what `opening(*arguments)` opens, in a process that ends with the block.
 
-    Raises `CharzError` where the statement fails, gives no rows, or reaches a limit.
+    Raise `CharzError` where the statement fails, returns no rows, or reaches a limit.
     """
     limits = limits or Limits()
     try:
@@ -295,9 +293,9 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
 
 
 class _Process:
-    """The other process, as a file to read its rows from until the time is up.
+    """The other process, as a file from which its rows are read until the time limit.
 
-    Its standard error is a pipe: what it prints there, and at last how it ended.
+    Its standard error is a pipe of messages, followed by its final status.
     """
 
     closed = False
@@ -334,14 +332,14 @@ class _Process:
         os.close(self._status)
 
     def send(self, request: bytes) -> None:
-        """Say what is asked. The pipe stays open: when it ends, so does the process."""
+        """Send the request. The pipe stays open: the process ends when it closes."""
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # ended already: `finish` says why
+        with contextlib.suppress(BrokenPipeError):  # ended already: `finish` tells why
             self._process.stdin.write(len(request).to_bytes(8, "big") + request)
             self._process.stdin.flush()
 
     def read(self, count: int = -1) -> bytes:
-        """So many bytes of the rows, fewer at their end."""
+        """Read so many bytes of the rows, fewer at their end."""
         found = bytearray()
         while count < 0 or len(found) < count:
             chunk = self._chunk(self._rows, 2**20 if count < 0 else min(2**20, count - len(found)))
@@ -351,11 +349,11 @@ class _Process:
         return bytes(found)
 
     def readable(self) -> bool:
-        """True, as a file to be read says."""
+        """Return True, as readable files do."""
         return True
 
     def close(self) -> None:
-        """Nothing: the block that began the process ends it."""
+        """Do nothing: the block that started the process ends it."""
 
     def finish(self) -> None:
         """Raise `CharzError` unless the process has answered in full."""
@@ -371,7 +369,7 @@ class _Process:
             raise CharzError(*parts)
 
     def left_s(self) -> float | None:
-        """Time until it is up, None where there is no end. Raises `CharzError` where it is. [s]"""
+        """Return the time until the limit, None without one. Raise `CharzError` once it is exceeded. [s]"""
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             raise too_long(self._limits.timeout_s)
@@ -384,9 +382,9 @@ class _Process:
 
 
 def answer() -> None:
-    """The other process: read what is asked, give up all rights but reading, write the rows."""
+    """Run in the other process: read the request, give up all rights but reading, write the rows."""
     rows = int(sys.argv[2])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asked ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process ends this one
 
     def exceeded(now: int) -> None:
         _say(_out_of_memory(f"it had taken {now / 10**6:,.0f} MB"))
@@ -396,7 +394,7 @@ def answer() -> None:
         size = int.from_bytes(sys.stdin.buffer.read(8), "big")
         opening, arguments, text, limits, folder = pickle.loads(sys.stdin.buffer.read(size))
         threading.Thread(target=_end_with_asker, daemon=True).start()
-        tempfile.tempdir = str(folder.parent)  # else it would look for one by writing
+        tempfile.tempdir = str(folder.parent)  # else tempfile would test folders by writing
         most_byte = limits.memory_byte + limits.memory_byte // 10
         confined.limit_memory(most_byte)
         spill = folder if confined.limit_writing(folder, limits.spill_byte) else None
@@ -410,14 +408,14 @@ def answer() -> None:
         pass
     except MemoryError:
         said = _out_of_memory("")
-    except Exception as error:  # noqa: BLE001  it must reach the one who asked, who sees nothing else of this process
+    except Exception as error:  # noqa: BLE001  the asking process sees nothing else of this one
         said = CharzError(type(error).__name__, " ".join(str(error).split())[:500])
     os.close(rows)
     _say(said)
 
 
 def _say(error: CharzError | None) -> None:
-    """Tell the asker how it ended, and end: an engine at work on what nobody reads would hold that up."""
+    """Send the final status and exit at once: an engine still at work would delay that."""
     parts = (error.what, error.where, error.exists, error.next) if error else ()
     os.write(sys.stderr.fileno(), _ENDING + json.dumps(parts).encode())
     os._exit(0)
@@ -453,19 +451,19 @@ def _end_with_asker() -> None:
 
 def _out_of_memory(needed: str) -> CharzError:
     return CharzError(
-        "the query needs more memory than it may take",
+        "the query needs more memory than its limit",
         needed.removeprefix("Out of Memory Error: "),
-        next="name what it is about with --model and --on, ask for fewer rows or columns, or raise --memory",
+        next="narrow it with --model and --on, ask for fewer rows or columns, or raise --memory",
     )
 
 
 def _died(code: int, said: Sequence[str]) -> CharzError:
-    """The error of a process that ended without saying how, from its exit code and what its runtime printed."""
+    """Return the error of a process that ended without a status, from its exit code and its output."""
     last = said[-1] if said else ""
     if any(word in line for line in said for word in ("bad_alloc", "MemoryError")):
         return _out_of_memory(last)
     if code == -signal.SIGKILL:
-        exists = "the system does that where the machine's memory runs out"
+        exists = "the system does that when memory runs out"
         return CharzError("the query's process was killed", "SIGKILL", exists, "lower --memory to what is free")
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return CharzError("the query's process crashed", how, last, "write the query another way")

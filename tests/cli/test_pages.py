@@ -71,7 +71,7 @@ def test_a_changed_number_of_readme_is_told(copy: Path) -> None:
         text = (ROOT / "README.md").read_text()
         page.write_text(f"{text[: number.start()]}9{text[number.start() :]}")
         (line,) = reference.faults(answered, copy)
-        assert line.startswith("README.md shows what commands do not print")
+        assert line.startswith("README.md shows outdated output")
 
 
 def test_every_page_says_its_version_or_why_it_is_of_another() -> None:
@@ -84,12 +84,12 @@ def test_every_page_says_its_version_or_why_it_is_of_another() -> None:
         ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 1.", ""),
         ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 2.", "version 2, the present one is 1: run `make a`"),
         ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 2.", ""),
-        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 1.", "take the reason out"),
-        ("| [a.md](a.md) | x | `make a` | long |", "", "says 0 versions"),
+        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 1.", "remove the reason from"),
+        ("| [a.md](a.md) | x | `make a` | long |", "", "has 0 versions"),
         ("| [a.md](a.md) | x | | |", "Shipped tables: version 1.", "names no command"),
         ("| [a.md](a.md) | x | | |", "No figures.", ""),
         ("", "Shipped tables: version 1.", "a.md is not in docs/README.md"),
-        ("| [a.md](a.md) | x | | |\n| [b.md](b.md) | x | | |", "", "lists b.md, which is not there"),
+        ("| [a.md](a.md) | x | | |\n| [b.md](b.md) | x | | |", "", "lists b.md, which does not exist"),
     ],
 )  # fmt: skip
 def test_a_page_of_another_version_is_told(tmp_path: Path, row: str, page: str, found: str) -> None:

@@ -77,7 +77,7 @@ def test_messages_do_not_reach_the_terminal_with_control_characters(charz: Charz
         ("charz --db {file} report nothing --on t4 2>&-", 2, ""),
         ("charz --db {file} models >/dev/full", 2, "cannot write to standard output"),
         ("charz --db {file} sql - <&-", 2, "statement"),
-        ("charz --db {file} sql $'\\xff'", 2, "no text in UTF-8"),
+        ("charz --db {file} sql $'\\xff'", 2, "not text in UTF-8"),
         ("charz --db {file} models | head -c1", 0, ""),
     ],
 )

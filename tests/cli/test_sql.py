@@ -210,7 +210,7 @@ def test_a_time_that_is_none_is_refused_in_python(resnet18: Path, timeout: float
 def test_a_query_in_another_code_gets_one_line(resnet18: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     typed = io.TextIOWrapper(io.BytesIO("SELECT 'é'".encode(code)), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", typed)
-    with pytest.raises(CharzError, match="standard input is no text in UTF-8") as caught:
+    with pytest.raises(CharzError, match="standard input is not text in UTF-8") as caught:
         Session(resnet18).sql("-")
     assert ("UTF-16" in caught.value.line) is code.startswith("utf-16")
 

@@ -222,7 +222,7 @@ def test_duckdb_evaluates_no_model_in_a_session_of_an_engine(copy: Path, monkeyp
         assert len(models) > 60
         for connection in connections:
             for name in models:
-                with pytest.raises(duckdb.Error, match="evaluated on the engine alone"):
+                with pytest.raises(duckdb.Error, match="evaluated on the engine only"):
                     connection.execute(f"SELECT * FROM {name}").fetchall()
 
 
@@ -250,7 +250,7 @@ def test_what_does_not_speak_spark_connect_is_one_line(copy: Path) -> None:
         accepted = threading.Thread(target=_hang_up, args=(server,), daemon=True)
         accepted.start()
         address = f"sc://localhost:{server.getsockname()[1]}"
-        with charz.open(copy, engine=address) as session, pytest.raises(CharzError, match="what answers is no engine"):
+        with charz.open(copy, engine=address) as session, pytest.raises(CharzError, match="the address does not speak Spark Connect"):
             session.report("small", on="rtx4090")
 
 
@@ -283,7 +283,7 @@ def test_an_engine_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"catalog": "another"}, "rows of another catalog"),
         ({"views": "another"}, "rows of another views"),
         ({"models": {}}, "rows of other models.*decoder"),
-        ({"relations": {}}, "rows of before a change.*Not as in the file: .* and .* more"),
+        ({"relations": {}}, "rows from before a change.*Different in the file: .* and .* more"),
     ],
 )
 def test_rows_that_are_not_those_of_the_file(
@@ -311,7 +311,7 @@ def test_rows_that_are_not_those_of_the_file(
 def test_what_stays_with_the_file_says_so(copy: Path, asked: Callable[[Session], object]) -> None:
     before = copy.read_bytes()
     shutil.copy(copy, copy.with_name("other.duckdb"))
-    with charz.open(copy, engine="sc://localhost:1") as session, pytest.raises(CharzError, match="stays with the file"):
+    with charz.open(copy, engine="sc://localhost:1") as session, pytest.raises(CharzError, match="not available with an engine"):
         asked(session)
     assert copy.read_bytes() == before
 
@@ -397,7 +397,7 @@ def test_models_of_a_list_are_traced_on_the_engine(few_parts: Path, tmp_path: Pa
         assert len(session.sql("SELECT 1 FROM run")) > 0
 
 
-@pytest.mark.parametrize(("data", "says"), [(b"# nothing\n", "The list is empty"), (b"\xff\xfe", "no text in UTF-8")])
+@pytest.mark.parametrize(("data", "says"), [(b"# nothing\n", "The list is empty"), (b"\xff\xfe", "not text in UTF-8")])
 def test_a_list_without_names(few_parts: Path, tmp_path: Path, data: bytes, says: str) -> None:
     (tmp_path / "names.txt").write_bytes(data)
     with charz.open(few_parts) as session, pytest.raises(CharzError, match=says):

@@ -64,8 +64,8 @@ def test_more_rows_than_asked_for_are_counted(path: Path) -> None:
         ("SELECT nothing FROM number", 'the query failed: .*"nothing" not found'),
         ("SELECT * FROM numbers", "Did you mean"),
         ("SELECT i::TINYINT FROM number", "the query failed: Conversion Error"),
-        ("CREATE TEMP TABLE t (i INT)", "the statement gives no rows"),
-        ("INSERT INTO number VALUES (1, 1, 'x') RETURNING i", "the statement gives no rows"),
+        ("CREATE TEMP TABLE t (i INT)", "the statement returns no rows"),
+        ("INSERT INTO number VALUES (1, 1, 'x') RETURNING i", "the statement returns no rows"),
     ],
 )
 def test_what_fails_is_told_in_one_line(path: Path, text: str, message: str) -> None:

@@ -73,7 +73,7 @@ def test_each_part_is_asked_in_a_precision_it_has(section: Any, db: Session) -> 
         frame = db.compare("small", backend="onnxruntime,xla", on=list(expected), section=section)
     assert parts(frame) == expected
     line, mixed = dict.fromkeys(str(warning.message) for warning in said)
-    assert mixed == "precisions differ: bf16 on gaudi3; fp32 on t4; int8 on groq_lpu_v1, tpu_v1; --precision asks for one of all"
+    assert mixed == "precisions differ: bf16 on gaudi3; fp32 on t4; int8 on groq_lpu_v1, tpu_v1; --precision sets one for all"
     assert line == (
         "left out: xla on gaudi3, it has onnxruntime, depth_first; xla on groq_lpu_v1, it has onnxruntime, depth_first;"
         " onnxruntime on tpu_v1, it has xla, depth_first"
@@ -118,7 +118,7 @@ def test_parts_that_are_not_named_are_counted(db: Session) -> None:
 def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
     """Processors keep weights in fp16 under llama.cpp, whatever they compute in: the EPYC 9654 has bf16 and no fp16, the i9-10940X
     neither."""
-    with pytest.warns(CharzWarning, match="left out: small, no step of one token follows from its graph"):
+    with pytest.warns(CharzWarning, match="left out: small, its graph gives no step of one token"):
         frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
     assert set(frame["model"]) == {"decoder"}
     assert parts(frame) == {"t4": "fp16", "epyc_9654": "fp16", "i9_10940x": "fp16"}
@@ -196,7 +196,7 @@ def test_who_draws_more_than_the_limit_beats_nobody() -> None:
 
 @pytest.mark.default
 def test_what_a_list_leaves_out_is_counted(db: Session) -> None:
-    with pytest.warns(CharzWarning, match=r"left out: \d+ further choices that none beats; --top \d+ lists all"):
+    with pytest.warns(CharzWarning, match=r"left out: \d+ further choices; --top \d+ lists all"):
         assert len(db.recommend("small", on=["t4", "l4"], top=1)) == 1
 
 
@@ -223,7 +223,7 @@ def test_pieces_of_runs_stand_beside_each_other(db: Session, by: str) -> None:
 
 
 def test_a_depth_without_modules_is_an_error(db: Session) -> None:
-    with pytest.raises(CharzError, match="no module lies so deep"):
+    with pytest.raises(CharzError, match="no module at this depth"):
         db.compare("small", on="t4", by="module", depth=90)
 
 
@@ -236,12 +236,12 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
         ("compare", "small", {"batch": "many"}, "not a size"),
         ("compare", "small", {"batch": [0]}, "size out of range: 0"),
-        ("llm", "small", {"on": "t4"}, "nothing to serve: small. No step of one token follows from its graph"),
+        ("llm", "small", {"on": "t4"}, "nothing to serve: small. Its graph gives no step of one token"),
         ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("report", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("compare", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
         ("compare", "small", {"on": "t4", "kwh": float("inf"), "section": "price"}, "not a finite number: --kwh inf"),
-        ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this so: small"),
+        ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this combination: small"),
         ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16"}, "does not compute in this precision"),
         ("compare", "small", {"resolution": 288}, "not ingested at this resolution"),
         ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
@@ -369,7 +369,7 @@ def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
     times = {(row["module"], row["precision"]): row["latency_s"] for row in both.to_dicts()}
     for row in found.to_dicts():
         assert row["saved_s"] == pytest.approx(times[row["module"], "fp32"] - times[row["module"], "fp16"], rel=1e-9)
-    with pytest.raises(CharzError, match="it is in this precision already"):
+    with pytest.raises(CharzError, match="the model is in this precision already"):
         db.opportunities("small", modules="fp32", **asked)
 
 

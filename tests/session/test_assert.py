@@ -69,5 +69,5 @@ def test_what_does_not_fit_fails(file: Path) -> None:
 
 
 def test_no_limit_is_an_error(file: Path) -> None:
-    with charz.open(file) as db, pytest.raises(CharzError, match="no limit to hold"):
+    with charz.open(file) as db, pytest.raises(CharzError, match="no limit to check"):
         db.assert_("small", on="t4")

@@ -74,7 +74,7 @@ def said(db: Session, *parts: str, **given: object) -> list[str]:
 
 
 def test_parts_of_one_table_that_differ_are_said(db: Session) -> None:
-    expected = "precisions differ: bf16 on tpu_v4; int8 on kpu_t256, kpu_t64; torch-fp32 on t4; --precision asks for one of all"
+    expected = "precisions differ: bf16 on tpu_v4; int8 on kpu_t256, kpu_t64; torch-fp32 on t4; --precision sets one for all"
     assert said(db, "kpu_t64", "kpu_t256", "t4", "tpu_v4") == [expected]
     assert said(db, "kpu_t64", "kpu_t256", "tpu_v1") == []
     assert said(db, "kpu_t64", "t4", "tpu_v4", precision="int8") == []

@@ -19,8 +19,8 @@ from charz.session import Messages, Session
     [
         ({}, "needs a scope, or --shipped: TARGET"),
         ({"target": "family:gpu", "package": Path("p")}, "needs a scope, or --shipped: --package"),
-        ({"target": "family:gpu", "shipped": "gemm"}, "--shipped fits by its own settings: TARGET"),
-        ({"shipped": "gemm", "folds": 3, "where": "TRUE"}, "--shipped fits by its own settings: --where, --folds"),
+        ({"target": "family:gpu", "shipped": "gemm"}, "--shipped has settings of its own: TARGET"),
+        ({"shipped": "gemm", "folds": 3, "where": "TRUE"}, "--shipped has settings of its own: --where, --folds"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(tmp_path: Path, options: dict[str, Any], line: str) -> None:

@@ -85,7 +85,7 @@ def test_what_is_not_known_is_said_and_a_run_without_a_time_refused(versions: Pa
     with duckdb.connect(str(copy)) as connection:
         connection.execute("DELETE FROM silicon_rule WHERE quantity = 'lift'")
     with charz.open(copy) as db:
-        with pytest.warns(CharzWarning, match="not held to --fail-on: energy"):
+        with pytest.warns(CharzWarning, match="not checked by --fail-on: energy"):
             rows = db.diff("v1", "v2", on="i7_13700k", fail_on="5%")
         assert rows.filter(quantity="energy")["growth_fraction"].to_list() == [None]
     with duckdb.connect(str(copy)) as connection:
@@ -140,7 +140,7 @@ def test_a_version_is_traced_again_where_a_file_that_it_reads_changes(
         with charz.open(file) as db:
             db.messages = replace(db.messages, remark=said.append)
             rows = db.diff("HEAD:net.py", "net.py", on="t4", inputs="B,256").to_dicts()
-        return [line.split()[0] for line in said if "traced anew" in line], rows[3]["new_value"]
+        return [line.split()[0] for line in said if line.endswith(" is traced")], rows[3]["new_value"]
 
     assert asked() == (["HEAD:net.py", "net.py"], 4 * 256**2)
     Path("other.txt").write_text("no matter")

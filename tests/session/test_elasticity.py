@@ -54,7 +54,7 @@ def test_every_kind_of_number_is_asked_and_sorted_by_time(db: Session, said: lis
     assert {name.split(".")[0] for name in found} >= {"units", "clock", "memory", "peak", "power", "interconnect"}
     times = [row["time_ratio"] for row in found.values()]
     assert times == sorted(times)
-    assert said[-1].startswith(f"twice {next(iter(found))} takes ") or said[-1].startswith("twice of no number")
+    assert said[-1].startswith(f"twice {next(iter(found))} takes ") or said[-1].startswith("no doubled number")
 
 
 def test_without_limits_nothing_is_slower_for_having_more(db: Session) -> None:

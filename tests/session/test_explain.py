@@ -176,7 +176,7 @@ def test_the_power_at_rest_under_a_limit_is_said() -> None:
            "run_call_s": 0.0, "traffic_byte": 1e9, "flops": 1e9, "utilization_fraction": 0.5,
            "static_energy_j": 4.0, "tdp_w": 70.0, "clock_fraction": 0.5}  # fmt: skip
     (_, why, _) = sentences.of_run(run, [])
-    assert why[1].endswith("; 20.0 W of its 70.0 W are drawn at rest, so that clocks run at 50 %.")
+    assert why[1].endswith("; 20.0 W of its 70.0 W is static power, so clocks run at 50 %.")
     (_, why, _) = sentences.of_run(run | {"clock_fraction": 1.0}, [])
     assert "at rest" not in why[1]
     (_, why, _) = sentences.of_run(run | {"bottleneck": "power", "power_s": 0.1}, [])
@@ -195,7 +195,7 @@ def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
             assert f"Kernel {first['kernel_id']}, " in told["word"][0]
         with pytest.raises(CharzError, match="unknown operator: no such thing"):
             db.explain("small", "no such thing", on="t4")
-    assert any("kernels that are called so" in line for line in said) == any(
+    assert any("kernels of this name" in line for line in said) == any(
         sum(k["kernel"] == kernel["kernel"] for k in table) > 1 for kernel in table[:3]
     )
 
@@ -258,7 +258,7 @@ def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
         ("kpu_t64", "warm", "100% of the weights stay in l3"),
         ("kpu_t64", "weights_resident", None),
         ("kpu_t64", "weights_streamed", None),
-        ("tpu_v4", "warm", "weights that fit l3 of tpu_v4 are read anew in every run"),
+        ("tpu_v4", "warm", "weights that fit l3 of tpu_v4 are read again in every run"),
         ("tpu_v4", "weights_resident", None),
         # A cache of a GPU takes what comes last.
         ("t4", "warm", None),

@@ -319,7 +319,7 @@ def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
         ({"limit": "usd=1"}, "no part meets the limits: usd=1. part_usd is at least"),
         ({"limit": "power=60W", "cap": "60w"}, "a cap and a limit of power: --cap 60w"),
         ({"by": "latency,price"}, "unknown objective: price"),
-        ({"by": "latency,energy,usd,area"}, "no front of so many objectives: 4. One to 3"),
+        ({"by": "latency,energy,usd,area"}, "too many or too few objectives: 4. One to 3"),
         ({"weight": "other=2"}, "unknown model with a weight: other"),
         ({"weight": "small=0"}, "not a weight: small=0"),
         ({"weight": "small=x"}, "not an amount: small=x"),

@@ -28,5 +28,5 @@ def test_what_a_file_says_is_taken_and_what_is_not_is_named(file: Path, tmp_path
     assert unscored == ["model not ingested", "no such scenario"]
     said = "\n".join(warned)
     assert "mine.csv: columns left out: rig" in said
-    assert "taken where the file does not say: device_count 1, mode run, memory_format nchw" in said
+    assert "assumed where the file states none: device_count 1, mode run, memory_format nchw" in said
     assert "1 model not ingested, 1 no such scenario" in said

@@ -41,7 +41,7 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
     with (
         charz.open(tmp_path / "some.duckdb") as db,
         pytest.warns(
-            CharzWarning, match="interrupted: 1 of 2 models are kept; the same command goes on with the others"
+            CharzWarning, match="interrupted: 1 of 2 models are kept; the same command continues"
         ),
         pytest.raises(KeyboardInterrupt),
     ):

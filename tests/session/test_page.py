@@ -135,7 +135,7 @@ def test_a_page_has_rows_in_every_section(model: str, part: str, file: Path, tmp
 
 
 def test_a_second_part_is_compared_and_wants_a_page(file: Path, tmp_path: Path) -> None:
-    with charz.open(file) as db, pytest.raises(CharzError, match="a report is of one part"):
+    with charz.open(file) as db, pytest.raises(CharzError, match="a report takes one part"):
         db.report("small", on="t4,l4")
 
 
@@ -199,5 +199,5 @@ def test_precisions_that_a_part_lacks_are_not_listed(file: Path) -> None:
     assert set(listed) < held and {"bf16", "fp16", "int8", "torch-fp32"} <= set(listed)
     alike = found.select("latency_s", "energy_j", "peak_memory_byte")
     assert alike.unique().height == len(listed)
-    said = next(line for line in remarks if line.startswith("left out, since the model runs in them just as in another precision: "))
+    said = next(line for line in remarks if line.startswith("left out, since the model runs exactly as in another precision: "))
     assert set(re.findall(r"(\S+) as \S+", said.partition(": ")[2])) == held - set(listed)

@@ -235,7 +235,7 @@ def test_models_of_other_sizes_answer_as_if_they_were_ingested(tmp_path: Path, f
     ("method", "arguments", "sizes", "said"),
     [
         ("report", ["small"], {"width": 8}, "not a size of this model"),
-        ("sql", ["SELECT 1"], {"width": 8}, "a change of no model"),
+        ("sql", ["SELECT 1"], {"width": 8}, "no model to change"),
         ("compare", [["small", "other"]], {"width": 8}, "changes of several models"),
         ("report", ["synthetic:mlp"], {"width": list(range(1, 70))}, "too many models"),
         ("report", ["torchvision:resnet18"], {"depth": 3}, "not a size of this model"),

@@ -62,7 +62,7 @@ def test_a_part_that_cannot_keep_up_fails(file: Path, work: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("runs:", "run:", "no workload.*no list `runs`"),
+        ("runs:", "run:", "not a workload.*no list `runs`"),
         ("count: 3", "count: 0", "not a number above 0: .*run 1: count 0"),
         ("count: 3", "times: 3", "unknown key of a run: times"),
         ("batch: 2", "batch: two", "not a condition: .*run 1: batch two"),

@@ -126,7 +126,7 @@ def test_a_fitted_factor_stands_beside_the_score_with_the_score_without_it(datab
         db.scenario.add(batch=1, precision="fp16", backend="eager")
         (reported,) = db.report(row["model"], on=PART, batch=1, precision="fp16", backend="eager")["latency_s"]
     factor = row["host_factor"]
-    assert factor != 1.0 and said.count(f"factors on the host's time, fitted on the rows scored: t {factor:.2g}") == 1
+    assert factor != 1.0 and said.count(f"factors on the host's time, fitted to the scored rows: t {factor:.2g}") == 1
     assert cell["least_host_factor"] == cell["largest_host_factor"] == pytest.approx(factor, abs=1e-3)
     assert row["unfitted_s"] == pytest.approx(reported, rel=1e-12) and row["unfitted_s"] != row["latency_s"]
     expected = float(np.log(reported / 1e-4))

@@ -1,9 +1,7 @@
-"""A session: a database of charz, asked and changed from Python.
+"""A session: ask and change a charz database from Python.
 
-Every command of `charz` is a method of the same name with the same options; what it answers is a polars frame in SI units,
-the unit in each column's name.
+Every command of `charz` is a method of the same name with the same options. It returns a polars frame in SI units; each column's name ends in its unit.
 """
-
 from __future__ import annotations
 
 import inspect
@@ -81,10 +79,10 @@ class Session(
     Step,
     Refresh,
 ):
-    """A database of charz: what it knows, what it answers, how it is changed.
+    """A charz database: ask about models on parts, and change it.
 
-    Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working
-    folder; the first `ingest` makes a missing one.
+    Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working folder; the first
+    `ingest` creates a missing file.
     """
 
     @property
@@ -94,22 +92,22 @@ class Session(
 
     @property
     def scenario(self) -> Scenario:
-        """Scenarios: the conditions a model is asked about."""
+        """Scenarios: the conditions under which models are asked about."""
         return Scenario(self)
 
     @property
     def measurements(self) -> Measurements:
-        """Measured results: import files of them, list what a database holds."""
+        """Measured results: import files, list data sets."""
         return Measurements(self)
 
     @property
     def engine(self) -> Engine:
-        """An engine on this machine that evaluates the models elsewhere than in DuckDB."""
+        """An engine on this machine that evaluates the models in place of DuckDB."""
         return Engine(self)
 
 
 GROUPS: dict[str, type] = {"engine": Engine, "hardware": Hardware, "measurements": Measurements, "scenario": Scenario}
-"""Methods that stand together under a name, as `db.hardware.show`."""
+"""Groups of methods by name, as in `db.hardware.show`."""
 
 GROUP_LINES = {name: inspect.getdoc(getattr(Session, name)) or "" for name in GROUPS}
-"""What the methods of each group are about."""
+"""Description of each group."""

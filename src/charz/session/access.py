@@ -1,4 +1,4 @@
-"""Which file a session works on, and how it may be written."""
+"""The file of a session, and the rights to it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ DEFAULT_DATABASE = "charz.duckdb"
 
 @dataclass(frozen=True)
 class Access:
-    """How a file may be written."""
+    """Rights and conditions under which a session uses a file."""
 
     trust: bool = False
-    """Whether views, triggers and macros that charz did not put there may run when it is written."""
+    """True if views, triggers and macros from others may run when the file is written."""
     wait_s: float = WAIT_S
-    """How long another charz that changes the file is waited for. [s]"""
+    """Longest wait for another charz process that changes the file. [s]"""
     is_live: bool = False
-    """Whether every answer is evaluated when it is asked for, and none taken that is at hand."""
+    """True if every answer is evaluated on demand and answers at hand are ignored."""
     may_ingest: bool = True
-    """Whether a question may trace a model that the file has not, which runs its code."""
+    """True if a question may trace a model that the file lacks, which runs the model's code."""
     engine: str = ""
-    """Address of the engine that evaluates the models, as `sc://host:port`; DuckDB where it is empty."""
+    """Address of the engine that evaluates the models, e.g. `sc://host:port`; empty for DuckDB."""
     rows: str = ""
-    """Folder or place in an object store of what the engine reads; where it is empty, FILE.rows beside the file."""
+    """Folder or object store that the engine reads; empty for `FILE.rows`."""
 
 
 def database_path(path: str | Path | None = None) -> Path:
-    """The file meant: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
+    """Return the database file: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
     return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)

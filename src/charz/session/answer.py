@@ -1,4 +1,4 @@
-"""What a method answers: rows that become a polars frame for Python, and text for the command line."""
+"""Rows that a method returns: a polars frame in Python, a table or a file on the command line."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ P = ParamSpec("P")
 S = TypeVar("S")
 
 PIECE_ROWS = 8192
-"""Rows of an Arrow table that are tuples at a time."""
+"""Largest number of rows of an Arrow table that are converted to tuples at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows with named columns, in SI units: those of a query, or made in Python."""
+    """Rows with named columns in SI units, from a query or from Python."""
 
     columns: tuple[str, ...]
     source: duckdb.DuckDBPyRelation | pl.DataFrame | pyarrow.Table | Sequence[Sequence[Any]]
     views: tuple[str, ...] = ()
-    """Views whose texts document the columns."""
+    """Views whose column descriptions apply."""
     is_failure: bool = False
-    """Whether what was found is wrong: the command ends with exit code 1."""
+    """True if the rows report a fault: the command then exits with code 1."""
     guard: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-    """What a query runs in."""
+    """Context in which the query runs."""
     check: Callable[[], None] = lambda: None
-    """Raises `CharzError` where the time to hand the rows over is up."""
+    """Function that raises `CharzError` once the time limit is exceeded."""
     bare: frozenset[str] = frozenset()
-    """Columns whose numbers are shown as they are, since no unit is known of them, whatever their names end in."""
+    """Columns printed without conversion: their unit is unknown, whatever their names end in."""
     header: str = ""
-    """Model, part and conditions that all rows are of, where no column says so: shown above a table."""
+    """Model, part and conditions common to all rows, printed above the table if no column tells them."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
-        """The rows as tuples."""
+        """Return the rows as tuples."""
         return [row for piece in self.pieces() for row in piece]
 
     def pieces(self, most_rows: int = PIECE_ROWS) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows as tuples, of an Arrow table at most so many at a time: as tuples they take ten times the memory."""
+        """Yield the rows as tuples, of an Arrow table in portions: tuples take ten times its memory."""
         source: Any = self.source
         if isinstance(source, Sequence):
             yield [tuple(row) for row in source]
@@ -61,7 +61,7 @@ class Rows:
             yield found
 
     def first(self, most_rows: int) -> tuple[list[tuple[Any, ...]], int]:
-        """The first rows as tuples, and how many there are in all."""
+        """Return the first rows as tuples, and the number of all rows."""
         source: Any = self.source
         if hasattr(source, "to_pylist"):
             return next(self.pieces(most_rows), []), source.num_rows
@@ -69,12 +69,12 @@ class Rows:
         return rows[:most_rows], len(rows)
 
     def arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
         source: Any = self.source
         return source if hasattr(source, "to_pylist") else self.frame().to_arrow()
 
     def frame(self) -> pl.DataFrame:
-        """The rows as a polars frame."""
+        """Return the rows as a polars frame."""
         import polars as pl
 
         if isinstance(self.source, Sequence):
@@ -86,7 +86,7 @@ class Rows:
 
 
 def _values(column: pyarrow.ChunkedArray) -> list[Any]:
-    """A column of an Arrow table; of times that Python cannot hold, before Christ and the like, the engine's texts."""
+    """Convert a column to Python values, and times outside Python's range, such as dates B.C., to the engine's text."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
@@ -99,42 +99,42 @@ def _values(column: pyarrow.ChunkedArray) -> list[Any]:
 
 
 def of_arrow(table: pyarrow.Table, check: Callable[[], None] = lambda: None) -> Rows:
-    """Rows of an Arrow table, handed over until `check` raises."""
+    """Wrap an Arrow table, read until `check` raises."""
     return Rows(tuple(table.column_names), table, check=check)
 
 
 def of_frame(frame: pl.DataFrame, *views: str) -> Rows:
-    """Rows of a polars frame."""
+    """Wrap a polars frame."""
     return Rows(tuple(frame.columns), frame, views)
 
 
 def of_query(relation: duckdb.DuckDBPyRelation, *views: str) -> Rows:
-    """Rows of a query."""
+    """Wrap a query."""
     return Rows(tuple(relation.columns), relation, views)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line reads off a method."""
+    """Properties of a method that the command line reads."""
 
     rows: Callable[..., Rows]
-    """The method before its answer is a frame."""
+    """Method that returns `Rows`, not a frame."""
     sections: tuple[str, ...]
-    """Tables that it can answer with, by the parameter `section`; the first is its default."""
+    """Tables that the parameter `section` chooses from, the default first."""
     more: tuple[str, ...] = ()
-    """Further ones, which the command shows with `--full`."""
+    """Further tables, which the command prints with `--full`."""
     is_writing: bool = False
-    """Whether it changes the database."""
+    """True if it changes the database."""
     alone: tuple[str, ...] = ()
-    """Further ones that answer a question of their own: shown where they are asked for, each by an option of its name."""
+    """Further tables that answer a different question, each printed only with the option of its name."""
     files: tuple[str, ...] = ()
-    """Parameters that name a file to write in place of every table; the answer is its name."""
+    """Parameters that name a file to write instead of tables; the answer is the file's name."""
     instead: tuple[str, ...] = ()
-    """Parameters that ask for one table in place of every section."""
+    """Parameters that ask for one table instead of all sections."""
 
 
 def _path_of(owner: Any) -> Path:
-    """The database of a session, or of what has methods for one."""
+    """Return the database of a session, or of a group of its methods."""
     path: Path = getattr(owner, "session", owner).path
     return path
 
@@ -147,7 +147,7 @@ def answer(
     files: tuple[str, ...] = (),
     instead: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
-    """Make a method that gives rows one that returns a frame, and a command of its name."""
+    """Turn a method that returns rows into one that returns a frame, and into a command of its name."""
 
     def decorated(body: Callable[Concatenate[S, P], Rows]) -> Callable[Concatenate[S, P], pl.DataFrame]:
         @functools.wraps(body)

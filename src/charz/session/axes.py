@@ -1,4 +1,4 @@
-"""Names, sizes and amounts as people write them."""
+"""Parsing of names, sizes and amounts."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from charz.schema.units import MULTIPLES, in_si, multiples
 from .parameters import MOST, Amount, File, Names, Sizes
 
 MOST_SIZES = 1000
-"""Sizes on one axis: each is a scenario of its own on every part."""
+"""Largest number of sizes on one axis; each is a scenario on every part."""
 
 _EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB", "W": "15W"}
 
 
 def names(given: Names | None) -> list[str]:
-    """Names, each once; `,key=value` is a model's setting and `,train` its backward pass: parts of its name."""
+    """Split names, each once. `,key=value` and `,train` belong to a model's name: a setting and its backward pass."""
     texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
     parts = (part.strip() for text in texts for part in re.split(r",(?!\s*(?:[\w.]+=|train\b))", text))
     return list(dict.fromkeys(part for part in parts if part))
 
 
 def sizes(given: Sizes | None) -> list[int]:
-    """Sizes in order, each once. Raises `CharzError` for what is none."""
+    """Parse sizes, sorted, each once. Raise `CharzError` for an invalid one."""
     if given is None:
         return []
     if isinstance(given, int):
@@ -57,14 +57,14 @@ def _checked(size: int) -> int:
 
 
 def check_size(what: str, size: int) -> int:
-    """The size. Raises `CharzError` where the views cannot count with it."""
+    """Return the size. Raise `CharzError` for one that overflows the views' counts."""
     if not 1 <= size <= MOST:
         raise CharzError(f"{what} out of range", str(size), f"1 to {MOST:,} is possible")
     return size
 
 
 def amount(given: Amount | None, unit: str, option: str) -> float | None:
-    """A limit in SI units (`s`, `J`, `byte` or `W`). Raises `CharzError` for a text without a unit of that kind."""
+    """Parse a limit into SI units (`s`, `J`, `byte` or `W`). Raise `CharzError` for a text without such a unit."""
     if given is None or not isinstance(given, str):
         return given
     match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", given)
@@ -77,8 +77,8 @@ def amount(given: Amount | None, unit: str, option: str) -> float | None:
 
 
 def quantity(given: Amount, unit: str, name: str) -> float:
-    """A number in SI units, or a text with or without its unit (`2TB/s`, `1.2GHz`, `20pJ/byte`); `unit` is that of `name`, empty
-    for a count. Raises `CharzError` for a text that is no number or has another unit."""
+    """Parse a number with or without its unit (`2TB/s`, `1.2GHz`, `20pJ/byte`) into SI units; `unit` is that of `name`, empty for a count.
+    Raise `CharzError` for an invalid number or another unit."""
     if not isinstance(given, str):
         return given
     value = in_si(given, unit)
@@ -92,7 +92,7 @@ def quantity(given: Amount, unit: str, name: str) -> float:
 
 
 def one_of(kind: str, value: str, known: Iterable[str]) -> str:
-    """The word. Raises `CharzError` where it is none of those known."""
+    """Return the word. Raise `CharzError` for an unknown one."""
     listed = list(known)
     if value not in listed:
         raise CharzError(f"unknown {kind}", value, f"there are {', '.join(listed)}")
@@ -100,10 +100,10 @@ def one_of(kind: str, value: str, known: Iterable[str]) -> str:
 
 
 def cache_state(value: str) -> str:
-    """What caches hold when a run begins. Raises `CharzError` where it is no such state."""
+    """Return the state of the caches when a run begins. Raise `CharzError` for an unknown one."""
     return one_of("cache state", value, CACHE_STATES)
 
 
 def path_of(given: File | None) -> Path | None:
-    """A file as its path, where one is given."""
+    """Convert a file name to a path; None stays None."""
     return None if given is None else Path(given)

@@ -1,4 +1,4 @@
-"""What a session knows and asks: its file, its scope, and the one place where views are scoped to a question."""
+"""The session's core: it opens the file, keeps the scope, and narrows views to a question."""
 
 from __future__ import annotations
 
@@ -31,33 +31,32 @@ if TYPE_CHECKING:
     from .engine.rows import Manifest
 
 SINGLE = "fp32"
-"""Single precision, which a question that names none asks in the way that the backend computes it by default."""
+"""Single precision. A question that names no precision gets what the backend computes fp32 in by default."""
 
 PREFERRED_PRECISIONS = (SINGLE, "bf16", "fp16", "int8")
-"""Policies a part is asked in when none is named, of which it takes the first it computes in, after those that its family says
-(`hardware_family.assumed_precision`)."""
+"""Precision policies to try where a question names none: a part takes the first one that it computes in. Those of its family
+(`hardware_family.assumed_precision`) come first."""
 
 COSTED_TARGETS = 200
-"""Targets up to which a question's costs are evaluated once for all views that read them: more are streamed."""
+"""Largest number of targets for which the views of a question share one evaluation of the costs. More targets are streamed."""
 
 FILLED_U = 10.0
-"""Work up to which a command that writes fills the answers that are missing, in the CPU time of ten million empty passes of a
-Python loop."""
+"""Largest work for which a writing command fills missing answers. [CPU time of ten million empty passes of a Python loop]"""
 
 SAID_PARTS = 3
-"""Parts that a line names; of more it says how many."""
+"""Number of parts that a message names before it counts the rest."""
 
 DEFAULT_MODE = "default"
-"""What a run says of its power mode where none is asked for."""
+"""Name of a part's default power mode."""
 
 LIMIT = " LIMIT {top}"
-"""End of the order of a section whose list may be long."""
+"""End of a section's order where its list may be long."""
 
 Section = tuple[str, tuple[str, ...], str]
-"""A view, columns of it and the order of its rows."""
+"""A view, its columns and the order of its rows."""
 
 KEPT_SCOPED = 4
-"""Scoped connections that stay for the next question."""
+"""Number of scoped connections that are kept for the next question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,42 +70,41 @@ class Question:
     precisions: Sequence[str] = ()
     backends: Sequence[str] = ()
     caps: Sequence[str] = ()
-    """Power modes by name, or limits as `150w`; without, each part's default."""
+    """Power modes by name, or limits such as `150w`; empty means each part's default."""
     every_backend: bool = False
-    """Without backends, every one that runs, but for unfused counterparts, and not the one that answers assume."""
+    """True if, without `backends`, a part takes every backend that runs on it except unfused counterparts, not the assumed one alone."""
     is_as_run: bool = False
-    """Whether every backend means the one that people run on a part in a precision where a row says so (`default_backend`)."""
+    """True if a precision's default backend (`default_backend`) replaces every backend where a row names one."""
     with_counterparts: bool = False
-    """Whether every backend means its unfused counterpart too."""
+    """True if `every_backend` includes unfused counterparts."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Further columns of every scenario."""
     runs: Sequence[Mapping[str, Any]] = ()
-    """Runs as columns of a scenario, in place of every batch in every sequence."""
+    """Runs as columns of a scenario. They replace the product of batches and sequences."""
     preferred: Sequence[str] = PREFERRED_PRECISIONS
-    """Without precisions, each part takes what is assumed of its family or the first of these that it computes in, or all of them;
-    of a server of language models the first of these alone."""
+    """Policies to try without `precisions`, after those that the family assumes. A server of language models tries these alone."""
     is_first: bool = True
-    """Whether without precisions a part takes the first alone."""
+    """True if, without `precisions`, a part takes the first policy only."""
     is_as_stored: bool = False
-    """Whether without precisions a model takes that of its checkpoint, where all models of the question have the same."""
+    """True if, without `precisions`, a model takes the policy of its checkpoint, where all models of the question have the same."""
     is_strict: bool = False
-    """Whether among the preferred precisions fp32 is itself, and not what each backend does where it is asked for."""
+    """True if a preferred fp32 means fp32, not the backend's default for it."""
     serves: bool = False
-    """Whether without backends a part takes a server of language models, where one runs on it."""
+    """True if, without `backends`, a part takes a server of language models where one runs on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a session is about; an empty part is not limited."""
+    """Models, parts and scenarios of a session; an empty field means all."""
 
     models: tuple[str, ...] = ()
     hardware: tuple[str, ...] = ()
     scenarios: tuple[int, ...] = ()
-    """Numbers of scenarios of the file, for questions that name no conditions."""
+    """Ids of stored scenarios, for questions that name no conditions."""
 
 
 class Core:
-    """A database file and what of it is asked about."""
+    """A database file and the scope of the questions about it."""
 
     def __init__(
         self,
@@ -123,7 +121,7 @@ class Core:
         self._changes = tuple(changes)
         self.access = access
         self.is_guarded = is_guarded
-        """Whether SQL comes from anybody: it reads the database and nothing else."""
+        """True if SQL comes from an untrusted user and may read the database only."""
         self.path = database_path(path)
         user_file.guard(self.path)
         self._scope = scope
@@ -145,7 +143,7 @@ class Core:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, and of the engine; the next question opens it again."""
+        """Close the file and the engine; the next question opens them again."""
         self._lift()
         if self._engine:
             self._engine[0].close()
@@ -166,7 +164,7 @@ class Core:
             self._empty = None
 
     def _lift(self) -> None:
-        """Let go of the parts that are taken as changed."""
+        """Remove the hypothetical changes of parts."""
         from charz.sql import evaluate
 
         if self._ground and self._altered:
@@ -174,7 +172,7 @@ class Core:
             self._ground = None
 
     def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
-        """A read-only connection to the whole file, as it is now. Raises `CharzError` where there is none."""
+        """Return a read-only connection to the whole file in its current state. Raise `CharzError` where the file does not exist."""
         if self._parent:
             connection = self._parent.connection(create)
             if connection is not self._of_parent:
@@ -208,7 +206,7 @@ class Core:
         return self._opened[1]
 
     def _relations(self) -> Catalog:
-        """What the file says of its views and maintained tables, read once."""
+        """Return the catalog of the file's views and maintained tables, read once."""
         from charz.sql.installed import catalog
 
         if self._parent:
@@ -218,13 +216,13 @@ class Core:
         return self._known
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection of its own to the same file, as it is."""
+        """Return a new cursor on the same file, without scope or changes."""
         return (self._parent or self).connection().cursor()
 
     def endpoint(self) -> tuple[Endpoint, Manifest]:
-        """The engine that evaluates the models of this session, and the rows that it reads, which are those of the file.
+        """Return the engine that evaluates this session's models, and the manifest of the rows that it reads.
 
-        Raises `CharzError` where no engine answers, it does not see the rows, or these are not of the file as it is.
+        Raise `CharzError` where no engine answers, where it does not see the rows, or where they differ from the file.
         """
         if self._parent:
             return self._parent.endpoint()
@@ -252,16 +250,16 @@ class Core:
         return self._engine
 
     def rows_place(self) -> str:
-        """Where the rows for an engine lie: the folder named, else one beside the file."""
+        """Return the folder of the engine's rows: the one named, else `FILE.rows`."""
         return self.access.rows or f"{self.path}.rows"
 
     def stays_here(self, what: str) -> None:
-        """Raise `CharzError` in a session that asks an engine, for what changes or supposes the file."""
+        """Raise `CharzError` in a session with an engine, for what changes the file or supposes a change."""
         if self.access.engine:
-            raise CharzError("this stays with the file", what, next="leave out --engine")
+            raise CharzError("not available with an engine", what, next="leave out --engine")
 
     def scoped_on(self, cursor: duckdb.DuckDBPyConnection, scope: Extent | None, keeps_costs: bool = False) -> Scoped:
-        """A connection whose views answer for a scope, those of the models here or on the engine of the session."""
+        """Return a connection whose views answer for a scope, evaluated here or on the session's engine."""
         if self.access.engine:
             from .engine.remote import Remote
 
@@ -273,8 +271,7 @@ class Core:
         )
 
     def writing_files(self) -> duckdb.DuckDBPyConnection:
-        """A connection that may write files. Raises `CharzError` where a guarded session's file holds what charz did not put
-        there, unless it is trusted."""
+        """Return a connection that may write files. Raise `CharzError` if a guarded, untrusted file contains foreign views or triggers."""
         if self.is_guarded:
             from . import workspace
 
@@ -285,7 +282,7 @@ class Core:
         return self.connection()
 
     def catalog(self) -> duckdb.DuckDBPyConnection:
-        """A read-only connection to the file, or, where there is none yet, to a database without models."""
+        """Return a read-only connection to the file, or to a database without models if the file does not exist."""
         if self.path.exists():
             return self.connection()
         if self._empty is None:
@@ -298,10 +295,10 @@ class Core:
     def changing(
         self, create: bool = True, fills: bool = True, is_engine_done: bool = False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for one transaction; what it writes takes the file's place when the block ends without an error.
+        """Yield a connection for one transaction, and replace the file when the block ends without an error.
 
-        Answers at hand that are missing then are filled, unless that takes long. A session that asks an engine writes what that
-        has done (`is_engine_done`) and nothing else.
+        Missing answers at hand are then filled, unless that takes long. A session with an engine writes only what the engine has computed
+        (`is_engine_done`).
         """
         if not is_engine_done:
             self.stays_here("a change of the file")
@@ -316,7 +313,7 @@ class Core:
                 self._fill(connection)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Fill the answers at hand that are missing, or say that it takes long."""
+        """Fill missing answers at hand, or tell the user that it takes long."""
         from charz.sql import answers
 
         lacking = answers.missing(connection)
@@ -327,14 +324,14 @@ class Core:
             self.messages.remark(f"{lacking.count:,} answers at hand filled")
 
     def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
-        """Fill answers that are missing behind a progress line, in the caller's transaction; gives their number."""
+        """Fill missing answers in the caller's transaction, show progress, and return their number."""
         from charz.sql import answers
 
         with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
             return answers.fill(connection, lacking, done)
 
     def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
-        """A session about less of the same file, or with numbers of parts taken as changed, on the connection of this one."""
+        """Return a session on this connection with a narrower scope or hypothetical changes of parts."""
         if changes:
             self.stays_here("a what-if")
         return type(self)(
@@ -348,12 +345,12 @@ class Core:
         )
 
     def scope_of(self, model: str, parts: Sequence[str]) -> Scope:
-        """The session's scope with one model and these parts, or its own."""
+        """Return the session's scope narrowed to one model and to these parts, if any."""
         chosen = tuple(self.part_name(name) for name in parts) or self._scope.hardware
         return Scope((model,), chosen, self._scope.scenarios)
 
     def whole(self) -> Scoped:
-        """Every view for all that the session is about."""
+        """Return a connection whose views cover the session's scope."""
         connection = self.connection()
         if self._scope not in self._scoped:
             self._keep(self._scope, self._whole(connection))
@@ -390,20 +387,20 @@ class Core:
     def listed(
         self, scoped: Scoped, section: Section, top: int, of: str, beside: Sequence[str] = (), **named: str
     ) -> Rows:
-        """Rows of a section, given as view, columns and order; an order that ends in a limit is cut at it, and that is said."""
+        """Return the rows of a section. Where its order ends in a limit, cut them and report how many are left out."""
         view, columns, order = section
         found = scoped.rows(view, columns, order.removesuffix(LIMIT).format(**named), beside=beside)
         return self.cut(found, top, of) if order.endswith(LIMIT) else found
 
     def cut(self, found: Rows, top: int, of: str = "rows") -> Rows:
-        """The first rows of an answer; how many more there are is said."""
+        """Return the first rows of an answer, and report how many are left out."""
         frame = found.frame()
         if len(frame) > top:
             self.messages.warn(f"left out: {len(frame) - top} further {of}; --top {len(frame)} lists all")
         return replace(found, source=frame.head(top))
 
     def texts(self, views: Sequence[str]) -> dict[str, str]:
-        """What each column of some views holds; of one name in several, the first view's."""
+        """Return the description of each column of some views; the first view wins where several have a column."""
         query = "SELECT column_name, description FROM view_column WHERE view = ?"
         found: dict[str, str] = {}
         for view in reversed(views):
@@ -411,14 +408,14 @@ class Core:
         return found
 
     def model_name(self, name: str) -> str:
-        """An ingested model's name as given, else an error with the nearest ones."""
+        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown one."""
         known = self._names("model")
         if name in known:
             return name
         raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
 
     def part_name(self, name: str) -> str:
-        """A part's id by any name it has, else an error with the candidates or the nearest ones."""
+        """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
         from charz.hardware_catalog import names
 
         part = names.resolve(self.connection(), name)
@@ -441,8 +438,8 @@ class Core:
                     raise unknown_name(kind, name, names)
 
     def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
-        """Precision policies of the checkpoint of models that have the same, in the order in which a part takes them: one that does not
-        compute in 8 bits of floating point reads such weights and computes in 16."""
+        """Return the precision policies of the models' checkpoint if all have the same, in the order in which a part tries them. A part
+        without fp8 reads fp8 weights and computes in 16 bits."""
         if not question.is_as_stored:
             return ()
         query = "SELECT any_value(stored_policy) FROM model WHERE list_contains(?, model)"
@@ -452,7 +449,7 @@ class Core:
         return (stored, "w8a16") if stored == "fp8" else (stored,)
 
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Raise `CharzError` for a version that none of the backends has, and for an unknown format of keys and values."""
+        """Raise `CharzError` for a version that none of the backends has, and for an unknown precision of keys and values."""
         if wanted := {run["engine_version"] for run in runs if run.get("engine_version")}:
             query = "SELECT engine_version FROM engine_version WHERE list_contains(?, backend) ORDER BY ALL"
             known = [name for (name,) in self.connection().execute(query, [sorted(backends)]).fetchall()]
@@ -464,7 +461,7 @@ class Core:
                 raise unknown_name("precision", name, known)
 
     def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
-        """Raise `CharzError` for a power mode that no part has and that is no limit in watts; say which parts lack one."""
+        """Raise `CharzError` for a word that names neither a power mode nor a limit in watts; report the parts that lack a mode."""
         for cap in caps:
             if cap == DEFAULT_MODE:
                 continue
@@ -486,7 +483,7 @@ class Core:
                 self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
 
     def _check_limit(self, parts: Sequence[str], cap: str) -> None:
-        """Raise `CharzError` for a limit below the lowest that any of the parts asked about can be set to; name that."""
+        """Raise `CharzError` for a limit below the lowest setting of a part, and name that setting."""
         query = "SELECT hardware, least_w FROM power_range"
         least = {part: watt for part, watt in self.connection().execute(query).fetchall() if part in parts}
         if low := {part: watt for part, watt in least.items() if watt > float(cap.removesuffix("w"))}:
@@ -496,12 +493,12 @@ class Core:
             )
 
     def asked(self, question: Question, *views: str) -> Scoped:
-        """Views that answer for a question alone: its models on its parts under its scenarios.
+        """Return a connection whose views answer for a question alone: its models, parts and scenarios.
 
-        What of it cannot run is said in one line, and raised as `CharzError` when nothing can. `views` are those that the
-        answer is made of, for the line on what it rests on. The connection stays for the next question about the same.
+        Report in one line what cannot run; raise `CharzError` where nothing can. With the `views` of the answer,
+        report its doubtful inputs too. The connection is kept for the next question about the same.
         """
-        self.connection()  # forgets what was asked of a file that another has taken the place of
+        self.connection()  # drops the connections if another file has replaced this one
         key = repr(question)
         if key not in self._answered:
             with self._recorded() as said:
@@ -511,11 +508,10 @@ class Core:
         if views:
             from . import assumed
 
-            counted = assumed.counted(views)
-            if counted not in scoped.notes:
-                with self._recorded() as scoped.notes[counted]:
-                    assumed.note(scoped, self.messages, counted)
-            self._say(scoped.notes[counted])
+            if scoped.notes is None:
+                with self._recorded() as scoped.notes:
+                    assumed.note(scoped, self.messages)
+            self._say(scoped.notes)
         return scoped
 
     def _say(self, said: Said) -> None:
@@ -524,7 +520,7 @@ class Core:
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[Said]:
-        """What the session says meanwhile, kept to be said each time."""
+        """Record the messages of the block, so that each later question can repeat them."""
         said: Said = []
         messages = self.messages
         self.messages = Messages(
@@ -556,9 +552,8 @@ class Core:
     def _taken(
         self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
     ) -> dict[tuple[str, ...], list[Triple]]:
-        """What the models run on, those together that take the same when each is asked alone: a trained model takes a backend that
-        trains, one of a checkpoint the checkpoint's format. Says which have nothing to run on, which take no target, or raises it where
-        none has one."""
+        """Return the targets by group of models, where a group is the models with the same choices when asked alone: trained models take backends that
+        train, a checkpoint's model takes its format. Report the groups without a target; raise the first error if all lack one."""
         groups = self._alike(models, question)
         found: dict[tuple[str, ...], list[Triple]] = {}
         refused: list[tuple[tuple[str, ...], CharzError]] = []
@@ -581,7 +576,7 @@ class Core:
     def _taken_alike(
         self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
     ) -> list[Triple]:
-        """What models run on that take the same; what of the question does not run is said, or raised where nothing does."""
+        """Return the targets of models with the same choices. Report what does not run; raise `CharzError` if nothing runs."""
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred)
@@ -594,7 +589,7 @@ class Core:
         return targets
 
     def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
-        """The models of a question, those together that take the same backends and precisions when each is asked alone."""
+        """Group the models that take the same backends and precisions when asked alone."""
         query = "SELECT model, is_training, stored_policy FROM model WHERE list_contains(?, model) ORDER BY model"
         is_stored = question.is_as_stored and not question.precisions
         groups: dict[tuple[bool, str | None], list[str]] = {}
@@ -603,7 +598,7 @@ class Core:
         return [tuple(names) for names in groups.values()] or [()]
 
     def target(self, question: Question, *views: str) -> tuple[Scoped, dict[str, Any]]:
-        """As `asked`, for one model on one part under one scenario; also the keys and conditions of it."""
+        """Call `asked` for one model on one part under one scenario; return also its keys and conditions."""
         ((batch,),) = self.connection().execute(
             "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
         ).fetchall()  # fmt: skip
@@ -612,7 +607,7 @@ class Core:
         return scoped, scoped.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
-        """Runs as columns of a scenario, without what depends on the target."""
+        """Return runs as columns of a scenario, without those that depend on the target."""
         runs = question.runs or [
             {"batch": batch, "sequence": sequence}
             for batch in question.batches or [1]
@@ -622,19 +617,19 @@ class Core:
         return [{**run, "power": cap, **question.fields} for run in runs for cap in caps]
 
     def _untrained(self, models: Sequence[str]) -> set[str]:
-        """Backends and precision policies that do not train, where all models of a question have a backward pass."""
+        """Return the backends and precision policies that do not train, if all models of a question have a backward pass."""
         query = "SELECT bool_and(is_training) FROM model WHERE list_contains(?, model)"
         ((is_training,),) = self.connection().execute(query, [models or self._names("model")]).fetchall()
         return self._training("NOT trains") if is_training else set()
 
     def _training(self, which: str) -> set[str]:
-        """Backends and policies that train, or do not."""
+        """Return the backends and policies that train, or those that do not."""
         policies = "SELECT policy AS name, policy NOT IN (FROM untrained_policy) AS trains FROM precision_policy"
         query = f"SELECT name FROM (SELECT backend AS name, trains FROM backend UNION {policies}) WHERE {which}"
         return {name for (name,) in self.connection().execute(query).fetchall()}
 
     def _trained(self, question: Question, untrained: set[str]) -> Question:
-        """The question without what does not train, which is said, or raised where nothing of an axis is left."""
+        """Return the question without names that do not train. Report these; raise `CharzError` where an axis is empty without them."""
         backends, precisions, preferred = (
             [name for name in values if name not in untrained]
             for values in (question.backends, question.precisions, question.preferred)
@@ -643,15 +638,15 @@ class Core:
         if lost:
             trained = ", ".join(sorted(self._training("trains")))
             if (question.backends and not backends) or (question.precisions and not precisions):
-                raise CharzError("this does not train", ", ".join(lost), f"what does: {trained}")
-            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; what does: {trained}")
+                raise CharzError("this does not train", ", ".join(lost), f"these do: {trained}")
+            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; these do: {trained}")
         return replace(question, backends=backends, precisions=precisions, preferred=preferred)
 
     def _targets(
         self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str]
     ) -> list[Triple]:
-        """What of the question runs: each part, or every one if none is named, under each backend, or under the one that
-        answers assume on it, in each precision, or in the first of them that it computes in."""
+        """Return the targets of a question. A part takes each named backend, else the one assumed on it, in each named precision, else in
+        the first that it computes in. No part named means all."""
         connection = self.connection()
         assumed_by_part = {} if question.precisions or question.serves else self._assumed_precisions(untrained)
         order = "hardware, serves = ? DESC, is_default DESC, backend"
@@ -674,7 +669,7 @@ class Core:
 
         assumed: dict[tuple[str, str], str] = {}
         if not (question.backends or question.serves) and (question.is_as_run or not question.every_backend):
-            # It follows from the catalog alone, so that the file's answers where an engine has the models too.
+            # `assumed_backend` follows from the catalog alone, so the file's rows answer also where an engine evaluates the models.
             query = f"SELECT hardware, precision, backend FROM {stored(connection, 'assumed_backend')} WHERE is_by_kind"
             rows = connection.execute(query).fetchall()
             assumed = {(part, precision): backend for part, precision, backend in rows if backend not in untrained}
@@ -701,8 +696,8 @@ class Core:
         return sorted(able)
 
     def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
-        """The targets of which the host reaches the memory as the question wants it, whose inputs may come from there: a
-        processor has them, others need a link. The others are said, or raised where none is left."""
+        """Return the targets whose inputs may come from host memory, if the question asks for that: host processors, and parts with a link.
+        Report the others; raise `CharzError` where none is left."""
         if not question.fields.get("input_host_fraction"):
             return targets
         linked = {
@@ -722,13 +717,13 @@ class Core:
         return found
 
     def _assumed_precisions(self, untrained: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Policies that answers assume on each part of a family that has some, the first first."""
+        """Return the policies that each part's family assumes, in order."""
         query = "SELECT hardware, assumed_precision, second_precision FROM hardware JOIN hardware_family USING (family)"
         found = self.connection().execute(query).fetchall()
         return {part: tuple(p for p in policies if p and p not in untrained) for part, *policies in found}
 
     def _say_mixed(self, targets: Sequence[Triple]) -> None:
-        """Say which parts of one answer are asked in other precisions than the rest."""
+        """Report which parts are asked in other precisions than the rest."""
         asked: dict[str, set[str]] = {}
         for part, _, precision in targets:
             asked.setdefault(part, set()).add(precision)
@@ -737,17 +732,17 @@ class Core:
             parts.setdefault(tuple(sorted(found)), []).append(part)
         if len(parts) > 1:
             told = [f"{', '.join(precisions)} on {_some(names)}" for precisions, names in sorted(parts.items())]
-            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision asks for one of all")
+            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision sets one for all")
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
-        """What a question about these that names no precision computes in, or single precision where that is several."""
+        """Return the policy of a question that names none, or single precision where it would have several."""
         parts = [self.part_name(name) for name in parts] or list(self._scope.hardware)
         question = Question(hardware=parts, backends=backends)
         found = {policy for *_, policy in self._targets(parts, question, question.preferred, set())}
         return found.pop() if len(found) == 1 else SINGLE
 
     def _usual_policies(self, untrained: Collection[str] = ()) -> dict[tuple[str, str], str]:
-        """What a backend computes in on a part that runs it so, where single precision is asked for and no more is said."""
+        """Return the default policy of each backend on each part, which replaces single precision where none is named."""
         query = "SELECT hardware, backend, precision FROM part_support WHERE precision = default_precision"
         found = self.connection().execute(query).fetchall()
         return {(part, backend): policy for part, backend, policy in found if policy not in untrained}
@@ -760,7 +755,7 @@ class Core:
         targets: Sequence[Triple],
         untrained: set[str],
     ) -> None:
-        """Say which backends and precisions that were named do not run, by part, or raise it when nothing runs."""
+        """Report which named backends and precisions do not run on which part; raise `CharzError` where nothing runs."""
         reasons = []
         for part in parts:
             backends = {backend for name, backend, _ in targets if name == part}
@@ -774,7 +769,7 @@ class Core:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
         if not targets:
             nothing = CharzError(
-                "no part runs this so", ", ".join(question.models), next="widen --precision or --backend"
+                "no part runs this combination", ", ".join(question.models), next="widen --precision or --backend"
             )
             raise reasons[0] if reasons else nothing
         if reasons:
@@ -802,12 +797,12 @@ class Core:
         return CharzError("this part does not compute in this precision", where, self._computes_in(part))
 
     def _backends(self, part: str) -> list[str]:
-        """Backends that run on a part, the one that answers assume first."""
+        """Return the backends that run on a part, the assumed one first."""
         query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY serves, is_default DESC, backend"
         return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
 
     def _has(self, part: str) -> str:
-        """Backends of a part, but for unfused counterparts, which go without saying."""
+        """Tell a part's backends, without unfused counterparts."""
         which = "hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
         query = f"SELECT backend FROM supported_backend WHERE {which}"
         return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"
@@ -824,7 +819,7 @@ class Core:
         runs: Sequence[Mapping[str, Any]],
         taken: Mapping[tuple[str, ...], Sequence[Triple]],
     ) -> Scoped:
-        """A connection of its own on which every view knows nothing else; `taken` are the targets by model."""
+        """Return a new connection scoped to these runs; `taken` are the targets by model."""
         from charz.sql import evaluate
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
@@ -847,7 +842,7 @@ class Core:
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Columns of a scenario with the defaults nobody sees, without a number yet (`numbered`)."""
+        """Return the columns of a scenario with defaults filled in, without its number (`numbered`)."""
         values = _DEFAULTS | dict(fields)
         for size in ("batch", "sequence", "context"):
             if values[size] is not None:
@@ -857,9 +852,9 @@ class Core:
     def numbered(
         self, wanted: Sequence[Mapping[str, Any]], writing: duckdb.DuckDBPyConnection | None = None
     ) -> tuple[list[dict[str, Any]], set[int]]:
-        """The scenarios with the numbers they have in the file, or with new ones; and the numbers that are in the file.
+        """Return the scenarios with their numbers in the file, or with new ones, and the set of numbers already in the file.
 
-        Give the connection that will write them, since another process may add some until the file is this one's to change.
+        Pass the connection that will write them, since another process may add scenarios in the meantime.
         """
         same = [name for name in _DEFAULTS if name != "origin"]
         query = f"SELECT min(scenario_id), {', '.join(same)} FROM scenario GROUP BY ALL"
@@ -874,7 +869,7 @@ class Core:
         return rows, known.intersection(row["scenario_id"] for row in rows)
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Say which models have no run of these sizes, or raise it when none has."""
+        """Report which models have no run of these sizes; raise `CharzError` where no model has one."""
         query = "SELECT model, count(DISTINCT scenario_id) / count(DISTINCT (backend, precision)) FROM run GROUP BY model"
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
@@ -886,7 +881,7 @@ class Core:
         most = max(counted.values())
         fewer = [model for model, count in counted.items() if count < most]
         if fewer:
-            self.messages.warn(f"left out: some of the runs asked for, which {', '.join(fewer)} has not")
+            self.messages.warn(f"left out: some of the sizes, which {', '.join(fewer)} lacks")
 
     def _no_run(self, scoped: Scoped, model: str, run: Mapping[str, Any]) -> CharzError:
         query = "SELECT is_batch_symbolic, has_context, default_batch, default_sequence FROM model WHERE model = ?"
@@ -894,14 +889,14 @@ class Core:
         query = "SELECT backend FROM scenario"
         serving = {name for (name,) in self.connection().execute("SELECT backend FROM backend WHERE serves").fetchall()}
         if not has_context and all(backend in serving for (backend,) in scoped.execute(query).fetchall()):
-            return CharzError("this backend serves language models", model, "it keeps nothing between tokens")
+            return CharzError("this backend serves language models", model, "the model keeps no state between tokens")
         fixed = f"its sequence is {sequence}" if is_batch_free else f"its batch is fixed at {batch}"
         size = f"batch {run['batch']}" + (f", sequence {run['sequence']}" if run.get("sequence") else "")
         return CharzError("the model has no such size", f"{model}, {size}", fixed)
 
 
 def _runs_taken(taken: Mapping[tuple[str, ...], Sequence[Triple]]) -> str:
-    """Condition on runs that leaves each model the backends and precisions of its own targets."""
+    """Return a condition on runs that leaves each model the backends and precisions of its own targets."""
     from charz.sql.evaluate import listed
 
     if len(taken) == 1:
@@ -932,16 +927,16 @@ _DEFAULTS: dict[str, Any] = {
     "power": None,
     "origin": "user",
 }
-"""Columns of a scenario, and what they hold where nobody says."""
+"""Columns of a scenario with their defaults."""
 
 
 def _some(names: Sequence[str]) -> str:
-    """The names, or the first of them and how many more there are."""
+    """Join the names, or the first few and the number of the rest."""
     more = len(names) - SAID_PARTS
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:SAID_PARTS])} and {more} more"
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """What tells one state of the file from another."""
+    """Return the inode and the time of change of a file."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns

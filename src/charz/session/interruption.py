@@ -1,4 +1,4 @@
-"""Stops a query of one's own process in time, and tells its errors in one line."""
+"""Time limits for queries of this process, and their errors in one line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close every way from a file's own views to other files, the network and Python's variables, for good; what the engine's
-    memory does not hold goes to a folder of temporary files all the same."""
+    """Close for good every way from a file's views to other files, the network and Python variables. Spilling to temporary files still works."""
     ((is_open,),) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()
     spill = [f"temp_directory = {ddl.literal(str(unfinished.spill()))}"] if is_open else []
     for setting in (*NO_CODE, *spill, "enable_external_access = false"):
@@ -25,7 +24,7 @@ def shut(connection: duckdb.DuckDBPyConnection) -> None:
 
 @contextlib.contextmanager
 def guarded(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator[None]:
-    """Run a query: stopped after `timeout_s` (0 for no end), and its errors in one line."""
+    """Run a query, stop it after `timeout_s` (0: never), and report its errors in one line."""
     import duckdb
 
     with _time_limit(connection, timeout_s):
@@ -39,7 +38,7 @@ def guarded(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator
 
 @contextlib.contextmanager
 def undone(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Take back what a query makes or changes, temporary tables that later answers would read among it."""
+    """Undo the changes of a query, including temporary tables that would affect later answers."""
     import duckdb
 
     connection.begin()
@@ -52,7 +51,7 @@ def undone(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator[None]:
-    """Interrupt whatever still runs on the connection after `timeout_s`; 0 sets no limit."""
+    """Interrupt the connection after `timeout_s`; 0 sets no limit."""
     import duckdb
 
     if timeout_s <= 0:
@@ -75,4 +74,4 @@ def _time_limit(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iter
         raise too_long(timeout_s) from error
     finally:
         timer.cancel()
-        timer.join()  # a thread that outlives the run would hold the connection at the interpreter's end
+        timer.join()  # a running thread would keep the connection alive at exit

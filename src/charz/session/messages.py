@@ -1,4 +1,4 @@
-"""What a session says beside its answers: what they leave out, what they rest on, how far it is."""
+"""Messages of a session: warnings, remarks and progress."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from types import FrameType
 
 
 class CharzWarning(UserWarning):
-    """Something that an answer leaves out, in one line."""
+    """A warning of one line about what an answer leaves out."""
 
 
 def _warn(text: str) -> None:
-    """Warn at the line that called charz, so that it is the one shown and filtered by."""
+    """Warn at the line that called charz, so that Python shows that line and filters apply to it."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and _is_inside(frame):
         level, frame = level + 1, frame.f_back
@@ -23,33 +23,33 @@ def _warn(text: str) -> None:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    """True for a function of charz, or one of the library that stands between two of them."""
+    """Return True for a function of charz, or of a library called between two of them."""
     module = str(frame.f_globals.get("__name__"))
     return module.partition(".")[0] in ("charz", "contextlib", "functools")
 
 
 Progress = Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]]
-"""Given a title and a count of steps: a function to call with what each step did."""
+"""Function of a title and a number of steps. Its context gives a function to call with the result of each step."""
 
 
 def no_progress(_: str, __: int) -> contextlib.AbstractContextManager[Callable[[str], None]]:
-    """Progress that nobody is shown."""
+    """Return a progress that shows nothing."""
     return contextlib.nullcontext(lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Where a session says what it has to say beside its answers."""
+    """Receivers of a session's messages."""
 
     warn: Callable[[str], None] = _warn
-    """What an answer leaves out."""
+    """Receiver of warnings: what an answer leaves out or cannot tell."""
     remark: Callable[[str], None] = lambda _: None
-    """What an answer rests on, and what is done."""
+    """Receiver of remarks: assumptions of an answer, and actions."""
     progress: Progress = no_progress
-    """How far long work is."""
+    """Receiver of the progress of long work."""
 
     def once(self) -> Messages:
-        """The same, which says each line once."""
+        """Return receivers that pass each line once."""
         said: set[str] = set()
 
         def once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""A method of a session that is a command and a tool."""
+"""A session's method as a command and a tool."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from .answer import Asked
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of a session that is a command."""
+    """A session's method that is a command."""
 
     name: str
     group: str
-    """Name of the group of commands that it is in; empty for one of its own."""
+    """Name of the group of commands that contains it; empty for a command outside of groups."""
     owner: type
     asked: Asked
 
     @property
     def help(self) -> str:
-        """What it does."""
+        """Its docstring."""
         return inspect.getdoc(self.asked.rows) or ""
 
     @property
     def first_line(self) -> str:
-        """What it does, in one sentence."""
+        """The first sentence of its docstring."""
         return " ".join(self.help.partition("\n\n")[0].split())
 
 
 def methods_of(owner: type) -> dict[str, Method | dict[str, Method]]:
-    """Every method of a session's type by the name of its command, and those of a group by the name of the group."""
+    """Return every command's method by its name, and those of a group by the group's name."""
     found: dict[str, Method | dict[str, Method]] = {m.name: m for m in _methods(owner, "")}
     for group, property_ in vars(owner).items():
         if isinstance(property_, property):

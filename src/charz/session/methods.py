@@ -9,5 +9,5 @@ __all__ = ["Method", "methods"]
 
 
 def methods() -> dict[str, Method | dict[str, Method]]:
-    """Every method by the name of its command, and those of a group by the name of the group."""
+    """Return every command's method by its name, and those of a group by the group's name."""
     return methods_of(Session)

@@ -1,4 +1,4 @@
-"""What a notebook shows of an answer."""
+"""The display of an answer in a notebook."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from charz.schema.errors import printable
 from .quantities import headers, shown
 
 SHOWN_ROWS = 60
-"""Rows that a notebook shows of a longer answer."""
+"""Largest number of rows that a notebook shows."""
 
 
 class Frame(pl.DataFrame):
-    """A polars frame in SI units that a notebook shows in display units; what is computed from it is a plain frame."""
+    """A polars frame in SI units that a notebook shows in display units. Frames computed from it are plain."""
 
     bare: frozenset[str] = frozenset()
-    """Columns whose numbers are shown as they are."""
+    """Columns shown without conversion of units."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, bare: frozenset[str]) -> Self:
-        """The frame, with columns of which no unit is known."""
+        """Make a frame; `bare` names the columns of unknown unit."""
         made = cls(frame)
         made.bare = bare
         return made
 
     def _repr_html_(self, **_: Any) -> str:
-        """The first rows as people read them, a column's own name on hover."""
+        """Render the first rows in display units, with a column's own name on hover."""
         titles = zip(self.columns, headers(self.columns, self.bare), strict=True)
         head = "".join(f'<th title="{escape(name)}">{escape(title)}</th>' for name, title in titles)
         rows = self.head(SHOWN_ROWS).iter_rows()

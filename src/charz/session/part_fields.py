@@ -1,4 +1,4 @@
-"""Numbers of a part: where each stands, and what it may be."""
+"""Numbers of a part: their tables and columns, and their valid values."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ if TYPE_CHECKING:
 
 
 SHORT = {"ws": "weight_stationary", "os": "output_stationary", "is": "input_stationary", "df": "wavefront"}
-"""Short names of what stays in an array."""
+"""Short names of dataflows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartField:
-    """Where a number of a part stands."""
+    """Location and bounds of a number of a part."""
 
     field: str
-    """As `hardware_value.field` names it."""
+    """Name in `hardware_value.field`."""
     table: str
     key: tuple[tuple[str, str], ...]
     column: str
     unit: str
     is_count: bool
     bounds: tuple[float, float]
-    """Least and most that it may be (`number_rule`)."""
+    """Smallest and largest valid value (`number_rule`)."""
     words: tuple[str, ...] = ()
-    """What it may be where it is a word and no number."""
+    """Valid words, for a field that is a word."""
 
     def value(self, given: Amount, name: str) -> float | str:
-        """A value of the number in SI units, or a word, `name` as the user calls it. Raises `CharzError` for one that cannot be."""
+        """Parse a value, into SI units or a word; `name` is its name in messages. Raise `CharzError` for an invalid one."""
         if self.words:
             return self.word(str(given), name)
         return self.checked(quantity(given, self.unit, name), f"{name}={given}")
 
     def word(self, given: str, name: str) -> str:
-        """The word that is meant, which may be short. Raises `CharzError` for none of those that it may be."""
+        """Expand a word, which may be short. Raise `CharzError` for an unknown one."""
         return one_of(name, SHORT.get(given, given), self.words)
 
     def checked(self, value: float, text: str) -> float:
-        """The value. Raises `CharzError` where no part has such a number."""
+        """Return the value. Raise `CharzError` for one out of bounds."""
         least, most = self.bounds
         if not least <= value <= most:  # NaN is not
             raise CharzError("no part has such a number", text, f"numbers from {least:g} to {most:g} are possible")
@@ -61,7 +61,7 @@ class PartField:
 
 
 def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[PartField]:
-    """Every number that a part has a row for, known or not, and every energy, stated or by a rule."""
+    """Return every number that a part has a row for, known or not, and every energy, stated or derived."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
     from charz.schema.catalog import Price
     from charz.sql.evaluate import ENERGY
@@ -87,7 +87,7 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
 
 
 def dataflow_field(connection: duckdb.DuckDBPyConnection, hardware: str) -> PartField | None:
-    """What stays in the arrays of a part; None of a part without."""
+    """Return the field for the dataflow of a part's arrays; None for a part without arrays."""
     query = "SELECT array_rows * array_columns > 1 FROM part WHERE hardware = ?"
     ((has_array,),) = connection.execute(query, [hardware]).fetchall()
     query = "SELECT DISTINCT dataflow FROM tiling_strategy WHERE family = '*' ORDER BY 1"
@@ -102,8 +102,8 @@ def _bounds(rules: Mapping[ranges.Place, ranges.Bounds], place: str) -> ranges.B
 
 
 def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ...] = ()) -> PartField:
-    """The number of a part that a field means, or the end of a field that no other has; `also` are other names that a user
-    could have meant. Raises `CharzError` naming the nearest, or these."""
+    """Find a number of a part by its field or by a unique end of it; `also` are other names that the user may have meant. Raise
+    `CharzError` with the nearest names."""
     found = [part_field for part_field in known if part_field.field == field] or [
         part_field for part_field in known if part_field.field.endswith(f".{field}")
     ]
@@ -121,7 +121,7 @@ def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ..
 def _keys(
     connection: duckdb.DuckDBPyConnection, row_type: type[Row], hardware: str
 ) -> list[tuple[tuple[str, str], ...]]:
-    """Keys of a part's rows in a table, the part first."""
+    """Return the keys of a part's rows in a table, the part first."""
     names = ", ".join(map(ddl.quote, row_type.KEY))
     query = f"SELECT {names} FROM {row_type.TABLE} WHERE hardware = ? ORDER BY ALL"
     return [tuple(zip(row_type.KEY, row, strict=True)) for row in connection.execute(query, [hardware]).fetchall()]

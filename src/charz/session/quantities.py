@@ -1,4 +1,4 @@
-"""Numbers as people read them: display units, and as many digits as say something."""
+"""Formatting of numbers in display units with a few significant digits."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _DECIMAL = (
 )
 _BINARY = ((2.0**50, "Pi"), (2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
 UNKNOWN = "-"
-"""What stands where a number is not known."""
+"""Text shown for an unknown number."""
 
 
 DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz", "J/byte", "J/op"})
-"""Units that a table gives in a display unit."""
+"""Units that tables convert to display units."""
 
 _COUNTED = {"macs": "mac", "flops": "flop"}
-"""What columns of work count."""
+"""Units of the columns that count work."""
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value of a unit of the engine in its display unit: `0.0012, "s"` is `1.20 ms`."""
+    """Format a value in its display unit: `0.0012, "s"` gives `1.20 ms`."""
     if unit == "byte":
         return size(value)
     if unit == "fraction":
@@ -47,12 +47,12 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def size(value: float | None) -> str:
-    """A number of bytes, e.g. `97.5 MiB`."""
+    """Format a number of bytes, e.g. `97.5 MiB`."""
     return _scaled(value, "B", _BINARY)
 
 
 def percent(value: float | None) -> str:
-    """A fraction, e.g. `43 %`."""
+    """Format a fraction, e.g. `43 %`."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     share = 100 * value
@@ -60,7 +60,7 @@ def percent(value: float | None) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with a few significant digits and no exponent where it reads well without one."""
+    """Format a number with a few significant digits, and an exponent only if it is very large or small."""
     if value == 0:
         return "0"
     magnitude = math.floor(math.log10(abs(value)))
@@ -84,7 +84,7 @@ def _three_digits(value: float) -> str:
 
 
 def shown(value: float | bool | None, column: str) -> str:
-    """A number in the display unit that its column's name promises, a truth as a word."""
+    """Format a number in the display unit of its column's name, and a truth value as a word."""
     unit = UNITS.get(ending(column))
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -100,14 +100,14 @@ def shown(value: float | bool | None, column: str) -> str:
 
 
 def count(value: float) -> str:
-    """A number without a unit."""
+    """Format a number without a unit."""
     if not math.isfinite(value):
         return str(value)
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e6 else significant(value)
 
 
 def headers(columns: Sequence[str], bare: Collection[str] = ()) -> list[str]:
-    """Names of columns without their units, no two alike: those that would be name their quantity too. `bare` ones stay as they are."""
+    """Return column names without units and without duplicates: equal names are extended by their quantity. Names in `bare` stay."""
     found = [name if name in bare else _header(name) for name in columns]
     for lengthened in (
         [name if name in bare else _longer(name) for name in columns],
@@ -119,10 +119,10 @@ def headers(columns: Sequence[str], bare: Collection[str] = ()) -> list[str]:
 
 
 _QUANTITIES = {"s": "time", "J": "energy", "W": "power", "byte": "bytes", "USD": "cost", "1/s": "rate"}
-"""What a unit measures, where a heading has to say it."""
+"""Quantities measured in a unit, added to ambiguous headings."""
 
 _SAID = {"J": ("energy", "edp"), "USD": ("cost", "price")}
-"""Units whose quantity a heading always says: `token_j` is the energy of a token."""
+"""Words of which a heading in this unit contains at least one: `token_j` becomes "token energy"."""
 
 
 def _longer(column: str) -> str:

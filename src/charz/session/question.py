@@ -1,4 +1,4 @@
-"""A question about models on parts, from the axes that a command is given."""
+"""Conversion of a command's axes into a question about models on parts."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from .parameters import (
 )
 
 DEFAULT_BATCHES = (1, 8, 64)
-"""Batches asked about where the question is which to take."""
+"""Batches compared by commands that recommend a batch."""
 
 SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
-"""As `PREFERRED_PRECISIONS`, but in the 16 bits that language models are served in where the part has them."""
+"""Policies of language model servers, tried like `PREFERRED_PRECISIONS`, 16 bits first."""
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
-"""What names a target to people."""
+"""Columns that identify a target to people."""
 
 
 HEADER = ("model", "hardware", "backend", "precision", "batch", "sequence", "power")
-"""What stands above an answer about targets that no column names."""
+"""Columns that a heading above an answer names where the table lacks them."""
 
 
 def header(targets: Sequence[Mapping[str, Any]], without: Collection[str] = ()) -> str:
-    """The conditions of targets, as a table says what its rows have in common."""
+    """Join the conditions of targets into a heading."""
     told = {name: dict.fromkeys(str(target[name]) for target in targets) for name in HEADER if name not in without}
     return ", ".join(f"{name} {' and '.join(values)}" for name, values in told.items())
 
@@ -62,7 +62,7 @@ def of_axes(
     cap: Caps,
     fields: dict[str, Any] | None = None,
 ) -> Question:
-    """A question about every combination of the axes; what is left open takes the defaults."""
+    """Make a question about every combination of the axes; an axis left open takes the defaults."""
     return Question(
         names(models),
         names(on),
@@ -86,7 +86,7 @@ def single(
     cap: Cap = None,
     include_transfer: IncludeTransfer = False,
 ) -> Question:
-    """A question about one target; what is left open takes the defaults."""
+    """Make a question about one target; an axis left open takes the defaults."""
     return Question(
         [model],
         [on],
@@ -100,7 +100,7 @@ def single(
 
 
 def transferred(includes: bool) -> dict[str, float]:
-    """The condition that all inputs come over the host's link before a run, where that is included."""
+    """Return the condition that all inputs are transferred over the host's link before a run, if included."""
     return {"input_host_fraction": 1.0} if includes else {}
 
 
@@ -112,8 +112,8 @@ def served(
     version: Versions = None,
     kv_precision: KvPrecisions = None,
 ) -> Question:
-    """The question about a language model as it is served, where any of these conditions is given: in a phase, at a context,
-    on several devices, under versions of a server, with keys and values of some format."""
+    """Turn a question into one about a served language model, if any of these conditions is given: phase, context, devices, server
+    versions, format of keys and values."""
     if phase is None and context is None and devices is None and version is None and kv_precision is None:
         return question
     phase = one_of("phase", phase or ("decode" if context else "forward"), PHASES)

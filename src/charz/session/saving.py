@@ -1,4 +1,4 @@
-"""Methods that give Python an object and the command line a file."""
+"""A decorator for methods that return an object in Python and write a file on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .answer import Asked, Rows
 
 
 def saving(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a method with a parameter `out` a command that writes that file and answers with its name; `example` is such a name."""
+    """Make a method with a parameter `out` a command that writes this file and returns its name; `example` is such a name."""
 
     def decorated(draw: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(draw)

@@ -1,4 +1,4 @@
-"""A connection whose views answer for one question, and how its rows are read."""
+"""A connection whose views answer one question."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
     from charz.sql.installed import Catalog
 
 Said = list[tuple[bool, str]]
-"""Lines beside an answer: whether it is about what is left out, and the text."""
+"""Recorded messages: True for a warning, and the text."""
 
 
 LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
-"""Maintained tables that are scoped for every question; the others only where what is asked rests on them."""
+"""Maintained tables that are scoped for every question; others are scoped when a query reads them."""
 
 
 _CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
-"""Conditions besides the keys of a target of which a question may name several values."""
+"""Conditions outside a target's keys, for each of which a question may name several values."""
 
 _CHOICE = ("model", "hardware", "backend", "precision")
-"""Columns that tell what a model is asked on."""
+"""Key columns of the chosen targets."""
 
 _CHOSEN = "chosen_target"
-"""Temporary table of these columns."""
+"""Temporary table of the chosen targets."""
 
 _AT_HAND = re.compile(rf'\b{ANSWERS}"?\s*\.\s*"?\w+', re.IGNORECASE)
-"""A relation named in the schema of what is at hand: it answers for the whole file."""
+"""A relation of the schema `answer`, which always answers for the whole file."""
 
 _DYNAMIC = frozenset({"query", "query_table"})
-"""Functions that read a relation whose name a statement need not hold."""
+"""Functions that read a relation whose name need not occur in the statement."""
 
 
 def _words(text: str) -> set[str]:
-    """Words of a statement, which the engine reads without regard to capitals."""
+    """Return the words of a statement in lower case, since the engine ignores case."""
     return set(re.findall(r"\w+", text.lower()))
 
 
 class Scoped:
-    """A connection whose views answer for one question and nothing else.
+    """A connection whose views answer one question only.
 
-    What is scoped follows from the relations that a statement names: rows at hand answer for those that `answers` keeps and for
-    what rests on these alone, and the live views for all others.
+    The relations that a statement names decide what is scoped. Answers at hand serve the relations that `answers` keeps, and those that
+    depend on these alone; live views serve all others.
     """
 
     def __init__(
@@ -66,17 +66,17 @@ class Scoped:
         keeps_costs: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        """Without a scope the views answer for the whole file. `known` is what the file says of its relations; `is_live` takes no
-        row that is at hand, `keeps_costs` evaluates the costs once for all views that read them."""
+        """Set what is scoped: without a scope the views answer for the whole file. `known` is the file's catalog of relations; `is_live`
+        ignores answers at hand; `keeps_costs` evaluates the costs once for all views that read them."""
         self._connection, self.scope = connection, scope
         self._is_live, self._keeps_costs, self._progress = is_live, keeps_costs, progress
         self._is_answered = False
         self._held: set[str] = set()
-        """Relations that are temporary tables or views over these."""
+        """Names of relations that are temporary tables or views over these."""
         self._named: set[str] = set()
         self._is_limited = False
-        self.notes: dict[tuple[str, ...], Said] = {}
-        """What answers rest on, by the columns of `assumed_input` that they count."""
+        self.notes: Said | None = None
+        """Messages about doubtful inputs of the answers; None until they are asked for."""
         if scope is not None:
             from charz.sql.installed import catalog
 
@@ -90,18 +90,17 @@ class Scoped:
         return self._connection
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def prepared(self, statement: str) -> duckdb.DuckDBPyConnection:
-        """The connection with what anybody's statement reads scoped: what it names, by itself or through views and macros of the
-        user's own."""
+        """Return the connection after scoping what a user's statement reads, by name or through the user's views and macros."""
         if self.scope is not None:
             self._prepare(self._read_by(statement))
         return self._connection
 
     def limit(self, taken: Mapping[tuple[str, ...], Collection[Triple]]) -> None:
-        """Leave of each view the targets that its model takes, where a model runs what is another's choice on one of the parts."""
+        """Limit each model to its own targets, where a part would run a model on another model's choice."""
         pairs = {names: {target[1:] for target in targets} for names, targets in taken.items()}
         every = {target for targets in taken.values() for target in targets}
         self._is_limited = any(
@@ -116,12 +115,12 @@ class Scoped:
             self._connection.execute(query, [list(column) for column in zip(*rows, strict=True)])
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement of charz with what it names scoped."""
+        """Run a statement of charz after scoping the relations that it names."""
         self._prepare_named(query)
         return self._connection.execute(query, list(values))
 
     def sql(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyRelation:
-        """A query of charz, not yet evaluated, with what it names scoped."""
+        """Return a query of charz, not yet evaluated, after scoping the relations that it names."""
         self._prepare_named(query)
         return self._connection.sql(query, params=list(values) or None)
 
@@ -130,7 +129,7 @@ class Scoped:
             self._prepare(_words(query) & self._known.relations.keys())
 
     def _read_by(self, statement: str) -> set[str]:
-        """Relations whose names stand in a statement, and in views and macros of the user that it names."""
+        """Return the relations named in a statement, and in the user's views and macros that it names."""
         words: set[str] = set()
         waiting = [statement]
         while waiting:
@@ -143,14 +142,14 @@ class Scoped:
 
     @functools.cached_property
     def _own_views(self) -> list[tuple[str, str]]:
-        """Views of the file that are not charz's, each with its text."""
+        """The user's views in the file, each with its text."""
         from charz.sql.installed import own_views
 
         return own_views(self._connection)
 
     @functools.cached_property
     def _own_macros(self) -> list[tuple[str, str]]:
-        """Macros of the file, each with its text; charz has none there."""
+        """The user's macros in the file, each with its text; charz keeps none there."""
         from charz.sql.installed import own_macros
 
         return own_macros(self._connection)
@@ -177,7 +176,7 @@ class Scoped:
             self._cost()
 
     def _covers(self, name: str) -> bool:
-        """Whether a relation answers from rows at hand and the file alone."""
+        """Return True if answers at hand and the file alone answer for a relation."""
         from charz.sql import answers
 
         assert self.scope is not None
@@ -185,12 +184,12 @@ class Scoped:
 
     @functools.cached_property
     def _is_stored(self) -> bool:
-        """Whether the file has all runs of the scope."""
+        """True if the file has all runs of the scope."""
         rows = self.scope.scenarios if self.scope else None
         return rows is None or all(row["scenario_id"] in self.scope.stored for row in rows)  # type: ignore[union-attr]
 
     def _answer(self) -> None:
-        """Let the relations at hand answer: from rows that are kept where all are, or where the rest is less work than all."""
+        """Answer relations from rows at hand where all are there, or where the missing ones take less work than all."""
         from charz.sql import answers, evaluate
 
         assert self.scope is not None
@@ -213,13 +212,13 @@ class Scoped:
 
         if evaluate.COSTED not in self._held:
             with evaluate.shared(self._connection, self._known, [evaluate.COSTED], is_narrow=True, held=self._held):
-                # Sums over rows in one order have the same last digit each time.
+                # An ordered table makes sums reproducible to the last digit.
                 order = ", ".join(self._known.relations[evaluate.COSTED].grain)
                 self._connection.execute(f"CREATE TEMP TABLE {evaluate.COSTED} AS SELECT * FROM {evaluate.COSTED} ORDER BY {order}")
             self._held.add(evaluate.COSTED)
 
     def _hold(self, wanted: Iterable[str]) -> None:
-        """Scope what some relations rest on and is not scoped yet."""
+        """Scope the relations that the wanted ones depend on, and that are not scoped yet."""
         from charz.sql import evaluate
 
         assert self.scope is not None
@@ -234,10 +233,9 @@ class Scoped:
         values: Sequence[Any] = (),
         beside: Sequence[str] = (),
     ) -> Rows:
-        """Columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
+        """Return columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
 
-        `beside` are views of the same grain whose columns may stand beside its own. Conditions of which the question names several
-        values are columns too.
+        `beside` names views of the same grain whose columns may be selected too. Conditions of which the question names several values become columns.
         """
         source = self._joined(view, *beside)
         if columns:
@@ -252,18 +250,18 @@ class Scoped:
 
     @functools.cached_property
     def varied(self) -> tuple[str, ...]:
-        """Conditions without which two rows of the answer could not be told apart: those of several values that no key names."""
+        """Conditions with several values that no key names: without them two rows could not be told apart."""
         rows = list(self.scope.scenarios or ()) if self.scope else []
         return tuple(name for name in _CONDITIONS if len({row[name] for row in rows}) > 1)
 
     def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Columns of an answer with the conditions that it must name, behind the last key of a target."""
+        """Insert the conditions that an answer must name after the last key of a target."""
         behind = max((i for i, name in enumerate(columns, 1) if name in KEYS), default=0)
         return (*columns[:behind], *(name for name in self.varied if name not in columns), *columns[behind:])
 
     @functools.cached_property
     def target(self) -> dict[str, Any]:
-        """Keys and conditions of the one target that there is."""
+        """Keys and conditions of the only target."""
         (keys,) = self.targets
         return keys
 
@@ -274,18 +272,18 @@ class Scoped:
         return self.records(f"{query} ORDER BY model, hardware, backend, precision, batch, sequence, scenario_id")
 
     def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Rows of a query by column name."""
+        """Return the rows of a query as dictionaries by column name."""
         relation = self.sql(query, values)
         return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
     def keep(self, view: str) -> None:
-        """Evaluate a view once, for several questions to it."""
+        """Evaluate a view once for several later questions."""
         query = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
         if not self.value(query, [view]):
             self.execute(f"CREATE TEMP TABLE {view} AS SELECT * FROM {view}")
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """The first column of the first row of a query; None without a row."""
+        """Return the first column of the first row of a query; None without a row."""
         rows = self.execute(query, values).fetchall()
         return rows[0][0] if rows else None
 

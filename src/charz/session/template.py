@@ -1,10 +1,7 @@
-"""A database without models, kept ready in the user's cache: to read the catalog and to bind the views
-takes seconds, to copy a file does not.
+"""A database without models in the user's cache, since copying it is seconds faster than reading the catalog and binding the views.
 
-The file is named by a hash of everything it is made from, so another charz never finds it. Where the
-cache cannot be written, there is none.
+Its file name is a hash of everything it is made from, so another charz never takes it. It is omitted where the cache is not writable.
 """
-
 from __future__ import annotations
 
 import contextlib
@@ -20,14 +17,14 @@ from charz.schema import file
 from charz.schema.errors import CharzError
 
 _MADE_FROM = ("schema", "sql", "hardware_catalog")
-"""Folders of the package whose code and data decide what an empty database holds."""
+"""Folders of the package that determine an empty database."""
 KEPT = 4
-"""Templates that stay: of this charz, and of others used beside it."""
+"""Number of templates that are kept, for several versions of charz."""
 _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
 
 
 def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
-    """The template, made with `fill` when there is none yet; None when the cache cannot be used."""
+    """Return the template, made with `fill` on first use; None where the cache is unusable."""
     into = folder()
     fingerprint = _fingerprint()
     path = into / f"{fingerprint}.duckdb"
@@ -37,18 +34,18 @@ def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
         into.mkdir(parents=True, exist_ok=True)
         with file.replace(path, create=True) as connection:
             fill(connection)
-        if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
+        if _fingerprint() != fingerprint:  # someone has edited charz meanwhile
             path.unlink()
             return None
         _forget_older(into)
     except (OSError, CharzError, duckdb.IOException):
-        # No room, no right, or another process is at it: the caller fills its own file.
+        # A full disk, a missing right or a competing process: the caller fills its own file.
         return None
     return path
 
 
 def folder() -> Path:
-    """Where charz keeps what it can make again."""
+    """Return charz's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "charz"
 
 
@@ -63,8 +60,8 @@ def _fingerprint() -> str:
 
 
 def _forget_older(place: Path) -> None:
-    """Delete all templates but the newest; one that is being copied stays readable until it is."""
-    with contextlib.suppress(OSError):  # another process does the same
+    """Delete all but the newest templates; one that is being copied stays readable."""
+    with contextlib.suppress(OSError):  # another process may do the same
         newest_first = sorted(place.glob("*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in newest_first[KEPT:]:
             path.unlink()

@@ -1,7 +1,7 @@
-"""The file behind a session: where it is, what a new one holds, and how it is changed.
+"""The file of a session: its creation, reading and change.
 
-A new database is tables, catalog, default scenarios, views and maintained tables; the parts come from packages that do
-not know each other, so it is put together here.
+A new database consists of tables, catalog, default scenarios, views and maintained tables. It is assembled here, since the packages that
+own them are independent.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .access import Access
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
-    """A read-only connection to the database, with this charz's views.
+    """Return a read-only connection to the database, with the views of this charz.
 
-    A file with the views of another charz gets this one's first. With `create`, a missing file is made.
+    Views of an older charz are replaced first. With `create`, a missing file is created.
     """
     if create and not path.exists():
         with change(path, access=access):
@@ -44,7 +44,7 @@ def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.
 
 
 def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` for a file with the views of a newer charz, in whose place this one would put older ones."""
+    """Raise `CharzError` for a file with the views of a newer charz, which this one would replace by older views."""
     known = about.read(connection)
     made = known.get("charz_version", "")
     if known.get("views_fingerprint") != views.fingerprint() and _numbers(made) > _numbers(__version__):
@@ -54,18 +54,18 @@ def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _numbers(version: str) -> list[int]:
-    """A version in an order: `1.10` is later than `1.9`."""
+    """Return the numbers of a version, for comparison: `1.10` is later than `1.9`."""
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
 @contextlib.contextmanager
 def change(path: Path, create: bool = True, access: Access = Access()) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a copy that takes the database's place when the block ends without an error.
+    """Yield a connection to a copy that replaces the database when the block ends without an error.
 
-    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted.
+    Raise `CharzError` for a file with foreign views, triggers or macros, unless `access` trusts them.
 
-    The block runs in one transaction (do not begin another). With `create`, a missing file is made:
-    tables, catalog, default scenarios, views and maintained tables.
+    The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
+    scenarios, views and maintained tables.
     """
     start = template.ready(_complete) if create and not path.exists() else None
     is_there = path.exists()
@@ -79,7 +79,7 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
 
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` where a file holds views, triggers or macros that charz did not put there."""
+    """Raise `CharzError` for a file with views, triggers or macros that are not charz's."""
     from charz.sql import foreign
 
     with contextlib.closing(empty()) as own:
@@ -90,15 +90,15 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         exists = f"{', '.join(found[:5])}{more}"
         raise CharzError(
-            "the database holds what charz did not put there",
+            "the database contains foreign views, triggers or macros",
             str(path),
             exists,
-            "--trust writes it all the same, e.g. `charz doctor --repair --trust`",
+            "--trust writes it anyway, e.g. `charz doctor --repair --trust`",
         )
 
 
 def empty() -> duckdb.DuckDBPyConnection:
-    """A read-only connection to a database without models: the template's, else one in memory."""
+    """Return a read-only connection to a database without models: the template, else one in memory."""
     if path := template.ready(_complete):
         return file.connect(path)
     return _in_memory()
@@ -115,7 +115,7 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
 
 
 def apart(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection to a new database without models that is thrown away: no trigger keeps what follows from its facts true."""
+    """Return a connection to a temporary database without models. Without triggers, its maintained tables do not follow changes."""
     from charz.sql import triggers
 
     if template_path := template.ready(_complete):
@@ -128,7 +128,7 @@ def apart(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Catalog, default scenarios and views, where they are missing, and this charz's views in place of another's."""
+    """Add missing catalog, scenarios and views, and replace views of another charz."""
     known = about.read(connection)
     if "catalog_version" not in known:
         _fill_catalog(connection)

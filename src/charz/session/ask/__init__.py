@@ -1,1 +1,1 @@
-"""How fast, how many joules, how much memory, at what cost."""
+"""Commands that ask for time, energy, memory and cost."""

@@ -1,4 +1,4 @@
-"""Predicted kernels beside the calls of a profiler's trace."""
+"""Comparison of predicted kernels with the calls of a profiler's trace."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from charz.ingest.measurements.kineto import Call
 
 Pair = tuple[dict[str, Any] | None, "Call | None"]
-"""A kernel and the call that is its counterpart, or either alone."""
+"""A kernel and its counterpart in the trace; None for a missing one."""
 
 Row = tuple[tuple[Any, ...], float | None, float | None]
-"""What tells a row apart, its predicted and its measured time."""
+"""Key of a row, its predicted time and its measured time. [s]"""
 
 _COARSE = {"depthwise_conv": "conv", "grouped_conv": "conv", "batch_norm": "norm", "reduction": "pooling"}
-"""Classes that a trace does not tell apart, each by the one that stands for them."""
+"""Classes that a trace does not distinguish, mapped to a common class."""
 
 
 def _class(name: str) -> str:
@@ -24,7 +24,7 @@ def _class(name: str) -> str:
 
 
 def aligned(kernels: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Iterator[Pair]:
-    """Kernels and calls in order, those of equal class side by side: the longest runs of equal classes are found first."""
+    """Match kernels and calls in order by the longest runs of equal classes."""
     calls = [call for call in calls if call.operator_class != "view"]
     before = [_class(kernel["kernel_class"]) for kernel in kernels]
     after = [_class(call.operator_class) for call in calls]
@@ -37,7 +37,7 @@ def aligned(kernels: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Iterato
 
 
 def rows(section: str, pairs: Sequence[Pair], column: str) -> list[Row]:
-    """Predicted and measured time by class of kernel, or of each pair."""
+    """Sum predicted and measured time by class of kernel, or list both for each pair."""
     if section == "kernels":
         return [_row(kernel, call, column) for kernel, call in pairs]
     found: dict[str, tuple[float, float]] = {}

@@ -1,6 +1,6 @@
-"""Pictures of report views, as Altair charts: one function a kind, from rows to a chart.
+"""Altair charts of report views: one function for each kind of picture.
 
-Axes carry SI prefixes (`~s`), so the values stay in the engine's units.
+Axes carry SI prefixes (`~s`), so values stay in the engine's units.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Rows = list[dict[str, Any]]
 WIDTH = 640
 HEIGHT = 380
 SUFFIXES = ("svg", "png", "html", "json", "pdf")
-"""Formats a picture can be saved in, by the file's suffix."""
+"""File suffixes of the formats in which a picture can be saved."""
 
 _SETTINGS: dict[str, dict[str, Any]] = {"png": {"scale_factor": 2}, "html": {"inline": True}}
-"""What Altair is told by format: a page holds its scripts, so that it opens without a network."""
+"""Settings of Altair by format: an HTML page contains its scripts, so that it opens without a network."""
 
 
 def library() -> Any:
-    """Altair, told that charz gives it rows of any number."""
+    """Return Altair without its limit on rows."""
     import altair
 
     altair.data_transformers.disable_max_rows()
@@ -33,7 +33,7 @@ def library() -> Any:
 
 
 def save(chart: Any, out: Path, force: bool = False) -> None:
-    """Write a chart in the format of the file's suffix; over a file that charz did not write only with `force`."""
+    """Write a chart in the format of the file's suffix. Overwrite a file that charz did not write only with `force`."""
     suffix = out.suffix.lower().lstrip(".")
     if suffix not in SUFFIXES:
         raise CharzError("unknown picture format", out.name, f"there are {', '.join(SUFFIXES)}")
@@ -44,7 +44,7 @@ def save(chart: Any, out: Path, force: bool = False) -> None:
 
 
 def data(rows: Rows) -> Any:
-    """Rows as Altair takes them; control characters of names are written out, since no SVG may hold them."""
+    """Convert rows for Altair, with control characters of names escaped, since SVG forbids them."""
     plain = [{name: _printable(value) for name, value in row.items()} for row in rows]
     return library().Data(values=plain)
 
@@ -54,14 +54,14 @@ def _printable(value: Any) -> Any:
 
 
 def titled(chart: Any, title: str, subtitle: str = "") -> Any:
-    """The chart with title and size."""
+    """Set title, subtitle and size of a chart."""
     alt = library()
     text = alt.TitleParams(printable(title), subtitle=printable(subtitle), anchor="start", subtitleColor="#555")
     return chart.properties(title=text, width=WIDTH, height=HEIGHT)
 
 
 def si(title: str) -> Any:
-    """An axis with SI prefixes."""
+    """Make an axis with SI prefixes."""
     return library().Axis(title=title, format="~s", grid=True, gridOpacity=0.4)
 
 
@@ -71,14 +71,14 @@ def _positive(title: str) -> dict[str, Any]:
 
 
 def _tight(title: str, rows: Rows, column: str) -> dict[str, Any]:
-    """A logarithmic axis as long as what is drawn; of a single value, which has no length, decades."""
+    """Make a logarithmic axis as long as the data, or of whole decades for a single value."""
     if len({row[column] for row in rows}) < 2:
         return _positive(title)
     return {"axis": si(title), "scale": library().Scale(type="log", nice=False, padding=30)}
 
 
 def roofline(points: Rows, roofs: Rows, title: str) -> Any:
-    """Every kernel under the roofs of its part: attained rate against arithmetic intensity."""
+    """Draw every kernel's attained rate against its arithmetic intensity, under the roofs of its part."""
     alt = library()
     base = alt.Chart(data(points)).mark_circle(opacity=0.65, stroke="#333", strokeWidth=0.4)
     marks = base.encode(
@@ -103,7 +103,7 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
 
 
 def tiling(points: Rows, title: str) -> Any:
-    """Tile count against the bytes a kernel moves, by part."""
+    """Draw tile count against the bytes that a kernel moves, by part."""
     alt = library()
     chart = alt.Chart(data(points)).mark_point(filled=True, opacity=0.7, size=50)
     return titled(
@@ -120,7 +120,7 @@ def tiling(points: Rows, title: str) -> Any:
 
 
 def pareto(points: Rows, title: str) -> Any:
-    """Latency against energy of every choice; those that none beats are named."""
+    """Draw latency against energy of every choice, and name those on the Pareto front."""
     alt = library()
     x = alt.X("latency_s:Q", **_positive("time of a run [s]"))
     y = alt.Y("sample_j:Q", **_positive("energy of a sample [J]"))
@@ -137,19 +137,19 @@ def pareto(points: Rows, title: str) -> Any:
         + front.encode(x=x, y=y, color=color, shape=shape, tooltip=["label:N"])
         + names.encode(x=x, y=y, text="label:N"),
         title,
-        "large marks: no other choice is better in latency, energy, memory and price alike",
+        "large marks: no other choice is better in latency, energy, memory and price together",
     )
 
 
 _OBJECTIVES = {
     "latency_s": "time of a run [s]", "energy_j": "energy of a run [J]", "edp_js": "energy times time [J s]",
-    "area_mm2": "area of the silicon [mm2]", "rest_w": "power at rest [W]", "part_usd": "cost of making [USD]",
+    "area_mm2": "area of the silicon [mm2]", "rest_w": "static power [W]", "part_usd": "manufacturing cost [USD]",
 }  # fmt: skip
 
 
 def explored(points: Rows, front: Rows, objectives: Sequence[str], title: str) -> Any:
-    """What the front weighs, of every part of a design space by what limits it; those that none beats are numbered. Of three
-    objectives the third is the size of a mark. Every point says on hover what it is."""
+    """Draw the objectives of every part of a design space, colored by limiting resource, with the front's points numbered. A third
+    objective is the size of a mark. Each point shows its values on hover."""
     alt = library()
     across, up, *third = objectives
     x, y = (
@@ -180,16 +180,16 @@ def explored(points: Rows, front: Rows, objectives: Sequence[str], title: str) -
     return titled(
         others + line.encode(x=x, y=y) + marks + texts.encode(x=x, y=y, text="point:Q"),
         title,
-        f"{'line' if not third else 'large'}: the parts that none beats; numbers are those of the table",
+        f"{'line' if not third else 'large'}: undominated parts; numbers as in the table",
     )
 
 
 _SHORT = {"format": ".5~s"}
-"""Numbers on hover."""
+"""Format of numbers on hover."""
 
 
 def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
-    """Rows in order of a column, each further than the one before by a ratio: names of others would lie over one another."""
+    """Filter rows, ordered by a column, so that each exceeds the one before by a ratio: names would overlap otherwise."""
     kept: Rows = []
     for row in ordered:
         if not kept or row[column] >= ratio * kept[-1][column]:
@@ -198,8 +198,7 @@ def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
 
 
 def _apart(front: Rows) -> Rows:
-    """Rows to name: the lower left border of the front, of silicon and of simulated parts each, far enough
-    apart for the names not to overlap."""
+    """Choose the rows to name: the lower left border of the front, of silicon and of simulated parts each, far enough apart for their names."""
     named: Rows = []
     for kind in sorted({row["silicon"] for row in front}):
         last = least = float("inf")
@@ -213,7 +212,7 @@ def _apart(front: Rows) -> Rows:
 
 
 def memory(steps: Rows, title: str) -> Any:
-    """Memory held while each kernel executes: residents below, activations above, the peak marked."""
+    """Draw the memory in use during each kernel: weights below, activations above, with the peak marked."""
     alt = library()
     layers = [
         {"kernel": row["position"], "what": what, "layer": layer, "byte": row[column]}
@@ -235,12 +234,12 @@ def memory(steps: Rows, title: str) -> Any:
         align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00"
     )
     x = alt.X("kernel:Q", title="kernel, in order of execution")
-    y = alt.Y("byte:Q", axis=si("memory held [byte]"))
+    y = alt.Y("byte:Q", axis=si("memory in use [byte]"))
     colors = alt.Scale(domain=["activations", "weights, buffers, KV-cache"], range=["#4c78a8", "#bab0ac"])
     return titled(
         area.encode(
             x=x,
-            y=alt.Y("byte:Q", axis=si("memory held [byte]"), stack=True),
+            y=alt.Y("byte:Q", axis=si("memory in use [byte]"), stack=True),
             color=alt.Color("what:N", title="", scale=colors),
             order="layer:Q",
         )
@@ -251,7 +250,7 @@ def memory(steps: Rows, title: str) -> Any:
 
 
 def edp(kernels: Rows, title: str) -> Any:
-    """Cumulative share of the energy-delay product, largest kernel first, with 50, 80, 90 and 99 %."""
+    """Draw the cumulative share of the energy-delay product, largest kernel first, marked at 50, 80, 90 and 99 %."""
     alt = library()
     marks = [
         {"edp_rank": rank, "cumulative_fraction": level, "label": f"{rank} kernels make {level:.0%}"}
@@ -271,7 +270,7 @@ def edp(kernels: Rows, title: str) -> Any:
     )
     line = alt.Chart(data(kernels)).mark_line(color="#333", interpolate="step-after").encode(x=x, y=y)
     points = alt.Chart(data(marks)).mark_point(filled=True, color="#b00", size=60).encode(x=x, y=y)
-    far = 0.5 * len(kernels)  # where the legend begins, texts go to the left of their mark
+    far = 0.5 * len(kernels)  # near the legend, texts are left of their mark
     texts = (
         alt.Chart(data([m for m in marks if (m["edp_rank"] > far) is is_far]))
         .mark_text(align="right" if is_far else "left", dx=-9 if is_far else 9, dy=-7 if is_far else 9, color="#b00")
@@ -282,7 +281,7 @@ def edp(kernels: Rows, title: str) -> Any:
 
 
 def batch(points: Rows, title: str) -> Any:
-    """Throughput against batch, with the batch at which each part saturates."""
+    """Draw throughput against batch, and mark the batch at which each part saturates."""
     alt = library()
     x = alt.X("batch:Q", scale=alt.Scale(type="log", base=2), axis=alt.Axis(title="batch", format="d"))
     y = alt.Y("throughput_per_s:Q", **_positive("samples/s"))
@@ -299,7 +298,7 @@ def batch(points: Rows, title: str) -> Any:
 
 
 def fusion(bars: Rows, title: str) -> Any:
-    """Time of a run under each backend, split by what sets the pace."""
+    """Draw the time of a run under each backend, split by pace."""
     alt = library()
     order = list(dict.fromkeys(b["pace"] for b in sorted(bars, key=lambda b: b["rank"])))
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#bab0ac"])
@@ -329,7 +328,7 @@ def fusion(bars: Rows, title: str) -> Any:
 
 
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
-    """Attained rate as a size grows out of one memory level after the other; each tile has its color."""
+    """Draw the attained rate while a size grows out of one memory level after another, colored by tile."""
     alt = library()
     x = alt.X("footprint_byte:Q", **_tight("unique bytes of the largest kernel [byte]", points, "footprint_byte"))
     y = alt.Y("attained_ops_per_s:Q", **_tight("attained rate [operations/s]", points, "attained_ops_per_s"))
@@ -372,12 +371,12 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
 
 
 def _colors(count: int) -> list[str]:
-    """As many colors, hues in equal steps and every other one darker."""
+    """Return distinct colors: hues in equal steps, every second one darker."""
     return [f"hsl({360 * i / max(count, 1):.0f}, 75%, {(55, 35)[i % 2]}%)" for i in range(count)]
 
 
 def _merged(levels: Rows, nearness: float = 1.2) -> Rows:
-    """Names of levels in order of size, those whose texts would lie over one another as one."""
+    """Merge the labels of levels of similar size, whose texts would overlap."""
     kept: Rows = []
     for level in levels:
         if kept and level["capacity_byte"] <= nearness * kept[-1]["capacity_byte"]:

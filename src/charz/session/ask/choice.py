@@ -1,7 +1,7 @@
-"""Which parts, splits over devices, precision and batch serve requests within limits, from steps and prompts that are known.
+"""The choice of part, split over devices, precision and batch that serves requests within limits.
 
-Under a rate, as few equal servers as keep both limits take equal shares of the requests, and `load` says how each runs; without a
-rate one server runs at the largest batch within the limits.
+Given a rate, the fewest equal servers that keep both limits share the requests equally, and `load` computes how each runs. Without a rate,
+one server runs at the largest batch within the limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLUMNS = (
 )  # fmt: skip
 
 MOST_REPLICAS = 512
-"""Servers up to which a rate is tried: doubled, then halved in between."""
+"""Largest number of servers tried for a rate: the number is doubled, then bisected."""
 
 _TARGET = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "context")
 
@@ -28,19 +28,19 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a choice must keep."""
+    """Limits of a choice."""
 
     output: int
-    """Tokens made for a request."""
+    """Tokens generated for a request."""
     rate: float | None = None
-    """Requests a second of all servers; None for one server that is full."""
+    """Requests a second of all servers; None for one saturated server. [1/s]"""
     ttft_s: float | None = None
     tpot_s: float | None = None
 
 
 def chosen(rows: Sequence[Record], limits: Limits) -> list[tuple[Any, ...]]:
-    """The choices that no other beats in devices, dollars, time to first token and time per token, the cheapest first; `rows` are
-    those of `serving_split`: steps of several batches, and a prompt alone."""
+    """Return the Pareto front in devices, dollars, time to first token and time per token, the cheapest choice first. `rows` are rows of
+    `serving_split`: steps of several batches, and a single prompt."""
     steps: dict[tuple[Any, ...], list[Record]] = {}
     prompts: dict[tuple[Any, ...], Record] = {}
     for row in rows:
@@ -69,20 +69,20 @@ def chosen(rows: Sequence[Record], limits: Limits) -> list[tuple[Any, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A split on a part that may be a choice."""
+    """A candidate split on a part."""
 
     allowed: list[Record]
-    """Its steps within the limit, by batch."""
+    """Steps within the limit, by batch."""
     server: Server
     fewest: int
-    """Servers fewer than which are saturated."""
+    """Smallest number of servers that are not saturated."""
     best: dict[str, Any]
-    """What it cannot be better than."""
+    """Lower bounds on its devices, dollars and times."""
     bound: tuple[float, ...]
 
     @classmethod
     def of(cls, steps: list[Record], prompt: Record, limits: Limits) -> _Tried | None:
-        """None where a limit is missed by one request alone."""
+        """Build a candidate; None where a single request already misses a limit."""
         allowed = [row for row in steps if limits.tpot_s is None or row["latency_s"] <= limits.tpot_s]
         first_s = prompt["latency_s"]
         if not allowed or steps[0]["batch"] != 1 or (limits.ttft_s is not None and first_s > limits.ttft_s):
@@ -98,7 +98,7 @@ class _Tried:
         return cls(allowed, server, fewest, best, tuple(_weight(best, name) for name in _WEIGHED))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
-        """As few servers as keep the limits; None where none do."""
+        """Find the smallest number of servers that keep the limits; None if no number does."""
         widest, server = self.allowed[-1], self.server
         if limits.rate is None:
             return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output)
@@ -117,7 +117,7 @@ class _Tried:
         return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output)
 
     def _load(self, replicas: int, limits: Limits) -> Load | None:
-        """How each of so many servers runs; None where a limit is missed."""
+        """Compute the load of each of so many servers; None where a limit is missed."""
         found = at_rate(self.server, (limits.rate or 0.0) / replicas)
         is_kept = (
             not found.is_saturated and found.first_s is not None
@@ -128,7 +128,7 @@ class _Tried:
 
 
 def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int) -> dict[str, Any]:
-    """Rent is that of all devices, busy or not."""
+    """Make a choice; its rent covers all devices, busy or not."""
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
         **{name: row[name] for name in COLUMNS if name in row},
@@ -142,11 +142,11 @@ _WEIGHED = ("million_tokens_usd", "devices", "tpot_s", "ttft_s")
 
 
 def _weight(choice: Record, name: str) -> float:
-    """What has no price is never cheaper."""
+    """Return a number to minimize; a missing price counts as infinite."""
     return float("inf") if choice[name] is None else float(choice[name])
 
 
 def _beats(one: Record, other: Record) -> bool:
-    """Whether a choice is no worse in anything and better in something."""
+    """Return True if a choice is better in something and worse in nothing."""
     mine, its = ([_weight(c, name) for name in _WEIGHED] for c in (one, other))
     return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its

@@ -1,6 +1,6 @@
-"""The predicted execution of a run as a Chrome trace: kernels, the host's dispatch, memory and power.
+"""The predicted execution of a run as a Chrome trace: kernels, host dispatch, memory and power.
 
-Format: the JSON object format of Chrome's trace viewer, which Perfetto opens; times in microseconds.
+The format is the JSON object format of Chrome's trace viewer, which Perfetto opens, with times in microseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..scoped import Scoped
 Event = dict[str, Any]
 
 RUN, KERNELS, DEVICE, HOST = "run", "kernels, waiting included", "device", "host"
-"""Tracks, in the order in which they are shown."""
+"""Tracks in display order."""
 
 _TRACKS = {RUN: 1, KERNELS: 2, DEVICE: 3, HOST: 4}
 _PROCESS = 1
@@ -26,7 +26,7 @@ VIEWS = ("kernel_time", "memory_timeline", "model_latency")
 
 
 def text(scoped: Scoped) -> bytes:
-    """The trace of the one run that is asked about, as JSON."""
+    """Write the trace of the asked run as JSON."""
     (run,) = scoped.records("SELECT * FROM model_latency")
     held = {row["kernel_id"]: row["total_byte"] for row in scoped.records(_MEMORY)}
     rows = scoped.records("SELECT * FROM kernel_time ORDER BY position")
@@ -36,7 +36,7 @@ def text(scoped: Scoped) -> bytes:
 
 
 def _conditions(run: dict[str, Any]) -> dict[str, str]:
-    """What was asked, and that nothing was measured."""
+    """Return the conditions of the run, marked as predicted."""
     keys = ("model", "hardware", "backend", "precision", "batch", "sequence")
     return {**{key: str(run[key]) for key in keys}, "origin": "predicted by charz"}
 
@@ -81,11 +81,11 @@ _ARGUMENTS = (
     "utilization_fraction",
     "energy_j",
 )
-"""What a span says of its kernel."""
+"""Columns of a kernel that its span shows."""
 
 
 def _span(track: str, name: str, start_s: float, duration_s: float, arguments: Event) -> Event:
-    """A span in whole nanoseconds, as viewers keep them, so that spans that follow one another never overlap."""
+    """Make a span in whole nanoseconds, the resolution of viewers, so that successive spans never overlap."""
     begin, end = round(start_s * 1e9), round((start_s + duration_s) * 1e9)
     return {
         "ph": "X",

@@ -1,4 +1,4 @@
-"""Models on parts beside each other."""
+"""The command that compares models on parts."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ ELECTRICITY = "stated"
 _BY_TARGET = "ORDER BY model, hardware, backend, precision, sequence, batch"
 
 _PIECES = {"operator": "operator", "class": "operator_class", "module": "module"}
-"""What a run is divided by, and the column that names a piece of it."""
+"""Divisions of a run, each with the column that names a piece."""
 
 
 def _pieces(by: str, depth: int) -> str:
-    """A query of the pieces of every run with their times, energies and energy-delay products."""
+    """Build a query of the pieces of every run with their times, energies and energy-delay products."""
     keys, name = ", ".join(KEYS), _PIECES[by]
     if by == "module":
         return (
             f"SELECT {keys}, {name}, operator_count, latency_s, energy_j, edp_js, weight_byte, output_byte"
             f" FROM module_edp WHERE depth = {depth}"
         )
-    # A sum is known where all of its operators are.
+    # A sum is known only if all of its terms are.
     known = ", ".join(
         f"CASE WHEN count(*) = count({column}) THEN sum({column}) END AS {column}" for column in ("energy_j", "edp_js")
     )
@@ -87,7 +87,7 @@ def _pieces(by: str, depth: int) -> str:
 
 
 class Compare(Core):
-    """Models on parts beside each other."""
+    """Comparison of models on parts."""
 
     @answer("run", "memory", instead=("by",), alone=("saturation", "price", "fits"))
     def compare(
@@ -97,7 +97,7 @@ class Compare(Core):
         on: Parts = None,
         by: Annotated[
             Literal["operator", "class", "module"] | None,
-            Text("Hold what a run is made of against parts and backends."),
+            Text("Compare the pieces of a run across parts and backends."),
         ] = None,
         depth: Annotated[int, Text("Depth of the modules of --by module.", least=1, most=100)] = 1,
         batch: Batches = None,
@@ -156,7 +156,7 @@ class Compare(Core):
         return self.cut(scoped.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency")), top)
 
     def _divided(self, question: Question, by: str, depth: int, top: int) -> Rows:
-        """The pieces of every run, those that are slowest anywhere first, each on every part and backend."""
+        """Return the pieces of every run on every part and backend, ordered by their longest time anywhere."""
         view, name = "module_edp" if by == "module" else "operator_edp", _PIECES[by]
         scoped = self.asked(question, view)
         shares = ", ".join(
@@ -176,7 +176,7 @@ class Compare(Core):
         """
         found = of_query(scoped.sql(query), view)
         if not found.fetch():
-            raise CharzError("no module lies so deep", f"--depth {depth}", next="take a smaller depth")
+            raise CharzError("no module at this depth", f"--depth {depth}", next="take a smaller depth")
         return self.cut(found, top, "pieces")
 
     def _priced(self, question: Question, co2: float | None, kwh: float | None, overhead: float) -> Rows:
@@ -207,7 +207,7 @@ class Compare(Core):
         return wanted
 
     def _family(self, name: str) -> list[str]:
-        """Return the ingested models of a source, or of a model's source. Raise `CharzError` if there are none."""
+        """Return the ingested models of a source, or of a model's source. Raise `CharzError` for an unknown name."""
         rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
         sources = dict(rows)
         found = [model for model, source in rows if source == sources.get(name, name)]

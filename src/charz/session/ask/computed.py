@@ -1,4 +1,4 @@
-"""Columns of anybody's statement that no unit is known of, though their names end as if it were."""
+"""Detection of columns in a user's statement whose names promise a unit that their values lack."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ _FRACTION = "_fraction"
 
 _KEEPING = ("Max", "Min", "Sum", "Avg", "Median", "Quantile", "PercentileCont", "ArgMax", "ArgMin", "AnyValue", "First", "Last", "Coalesce",
             "Abs", "Round", "Paren", "Filter", "Window", "Neg")  # fmt: skip
-"""What gives a value in the unit of its first argument."""
+"""Expressions whose value has the unit of their first argument."""
 
 
 def columns(statement: str, names: Sequence[str]) -> frozenset[str]:
-    """Those of a statement's columns whose alias promises a unit that what it computes does not have: `latency_s * 1000 AS time_s`. A
-    column under its own name or another that ends alike has its unit, so do sums, extremes and means of it, and its quotient by what has
-    no unit."""
+    """Return the columns of a statement whose alias promises a unit that the expression lacks: `latency_s * 1000 AS time_s`. A column, its
+    sums, extremes and means, and its product or quotient with a column without unit keep the unit."""
     if not any(map(_ending, names)):
         return frozenset()
     import sqlglot
@@ -35,7 +34,7 @@ def columns(statement: str, names: Sequence[str]) -> frozenset[str]:
     for alias in tree.find_all(exp.Alias):  # outermost first
         if (end := _ending(alias.alias)) and not _has(alias.this, end):
             bare.add(alias.alias)
-    # A name that is computed in one place is of no unit anywhere, so that an outer query passes it on as such.
+    # A name computed in one place has no unit anywhere, since an outer query passes it on.
     return frozenset(bare.intersection(names))
 
 
@@ -44,7 +43,7 @@ def _ending(name: str) -> str:
 
 
 def _has(item: exp.Expression, end: str) -> bool:
-    """Whether a value is in the unit of an ending."""
+    """Return True if a value has the unit of an ending."""
     kind = type(item).__name__
     if kind == "Column":
         return _ending(item.name) == end
@@ -66,7 +65,7 @@ def _has(item: exp.Expression, end: str) -> bool:
 
 
 def _is_plain(item: exp.Expression) -> bool:
-    """Whether a value is a count: a column without a unit, of itself or guarded against zero."""
+    """Return True if a value is a count: a column without unit, possibly guarded against zero."""
     kind = type(item).__name__
     if kind in ("Nullif", "Paren", "Cast"):
         return _is_plain(item.this)

@@ -1,4 +1,4 @@
-"""Two versions of a model held against each other, or a model's prediction against a profiler's trace."""
+"""The command that compares two versions of a model, or a prediction with a profiler's trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEYS = {
     "classes": ("kernel_class",),
     "kernels": ("kernel", "operator", "module"),
 }
-"""What tells the rows of each section apart."""
+"""Key columns of each section."""
 
 _RUN = {
     "latency_s": ("latency", "s"),
@@ -39,39 +39,39 @@ _RUN = {
 """Name and unit of each quantity of a run."""
 
 _HELD = ("latency_s", "energy_j", "peak_memory_byte")
-"""Quantities whose growth fails."""
+"""Quantities whose growth can fail `--fail-on`."""
 
 _QUERIES = {
     "modules": "SELECT module, class_name, latency_s AS seconds FROM module_edp WHERE depth > 0",
     "classes": "SELECT kernel_class, sum(latency_s) AS seconds FROM kernel_latency GROUP BY kernel_class",
     "kernels": "SELECT kernel, operator, module, latency_s AS seconds FROM kernel_latency",
 }
-"""Time of each row of a section, of a model."""
+"""Query for the time of each row of a section."""
 
 
 class Diff(Core):
-    """Two versions of a model held against each other."""
+    """Comparison of two versions of a model."""
 
     @answer("total", "modules", "classes", "kernels")
     def diff(
         self,
         old: Annotated[
-            str, Text("A model of the database, or what `ingest` takes, at a git revision too: HEAD~1:net.py.")
+            str, Text("A model of the database or for `ingest`, also of a git revision: HEAD~1:net.py.")
         ],
         new: Annotated[
-            str, Text("The same of the new version; or a trace of the PyTorch profiler, .json or .json.gz.")
+            str, Text("The new version, likewise; or a trace of the PyTorch profiler, .json or .json.gz.")
         ],
         *,
         on: Part,
         inputs: Annotated[
             Names | None,
             Text(
-                "Shape and type of an input of a version in a file, e.g. B,3,224,224:fp32; else as the other version has it.",
+                "Shape and type of an input for a version from a file, e.g. B,3,224,224:fp32; default as in the other version.",
                 flag="input",
                 taken=list[str] | None,
             ),
         ] = None,
-        fail_on: Annotated[str | None, Text("Growth of time, energy or memory that fails, e.g. 5%.")] = None,
+        fail_on: Annotated[str | None, Text("Largest growth of time, energy or memory that passes, e.g. 5%.")] = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
@@ -81,9 +81,9 @@ class Diff(Core):
         top: Top = 20,
         section: Literal["total", "modules", "classes", "kernels"] = "total",
     ) -> Rows:
-        """Say what grew from one version of a model to the next, by module, or how a measured trace differs from what charz predicts.
+        """Show what grew from one version of a model to the next, by module, or how a measured trace differs from the prediction.
 
-        Exit code 1 when time, energy or peak memory grew by more than --fail-on.
+        Exit code 1 if time, energy or peak memory grew by more than --fail-on.
         """
         most = _fraction(fail_on)
         question = single(old, on, batch, sequence, precision, backend, cache, cap)
@@ -95,7 +95,7 @@ class Diff(Core):
             runs = [_run(session, asked) for asked in questions]
             unknown = [_RUN[column][0] for column in _HELD if any(run[column] is None for run in runs)]
             if most is not None and unknown:
-                self.messages.warn(f"not held to --fail-on: {', '.join(unknown)}, which charz does not know here")
+                self.messages.warn(f"not checked by --fail-on: {', '.join(unknown)}, unknown here")
             return replace(_total(runs[0], runs[1], most), header=_header(session, questions))
         before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
@@ -103,14 +103,14 @@ class Diff(Core):
         return self.cut(replace(found, header=_header(session, questions)), top)
 
     def close(self) -> None:
-        """Let go of the file, and of versions that were ingested beside it."""
+        """Close the file, and delete temporary files of ingested versions."""
         self._made.close()
         self._versions.clear()
         super().close()
 
     @functools.cached_property
     def _made(self) -> contextlib.ExitStack:
-        """Files and sessions of versions, for as long as this session is open."""
+        """Files and sessions of versions, kept while this session is open."""
         return contextlib.ExitStack()
 
     @functools.cached_property
@@ -118,7 +118,7 @@ class Diff(Core):
         return {}
 
     def _both(self, old: str, new: str, inputs: tuple[str, ...]) -> tuple[Core, tuple[str, str]]:
-        """A session that knows both models, and their names in it: this one where it has them, else one on a copy of the file."""
+        """Return a session that has both models, and their names in it: this one if it has them, else one on a copy of the file."""
         known = self._names("model") if self.path.exists() else []
         if old in known and new in known:
             return self, (old, new)
@@ -133,8 +133,7 @@ class Diff(Core):
         return self._versions[old, new, inputs]
 
     def _inputs(self, asked: list[str], known: Sequence[str]) -> tuple[str, ...]:
-        """How to ask for the inputs that the one of both versions has that is in the file, else the model that was last ingested
-        from the same file."""
+        """Return input options for the versions: those of the version in the database, else of the model last ingested from the same file."""
         from charz.ingest.sources.inputs import again
 
         if not known:
@@ -147,7 +146,7 @@ class Diff(Core):
         return tuple(text for said in [*named, *alike][:1] for text in again(said))
 
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
-        """What a trace holds of the model beside what charz predicts of it."""
+        """Compare the calls of a trace with the predicted kernels."""
         from charz.ingest.measurements import kineto
 
         measured = kineto.profile(path)
@@ -158,7 +157,7 @@ class Diff(Core):
         column = "device_s" if measured.has_device else "latency_s"
         pairs = list(against_trace.aligned(kernels, measured.calls))
         if section == "modules":
-            self.messages.remark("a trace says nothing of modules")
+            self.messages.remark("a trace does not record modules")
         if section == "total":
             lost = sum(1 for kernel, call in pairs if kernel is None or call is None)
             self.messages.remark(
@@ -172,12 +171,12 @@ class Diff(Core):
 
 
 def _header(session: Core, questions: Sequence[Question]) -> str:
-    """Conditions that both versions run under."""
+    """Return the conditions that both versions share, as a heading."""
     return header([session.target(questions[0])[1]], without=("model",))
 
 
 def _run(session: Core, question: Question) -> Record:
-    """Quantities of the one run that is asked about."""
+    """Return the quantities of the asked run."""
     scoped, _ = session.target(question, "model_report")
     (run,) = scoped.rows("model_report", tuple(_RUN)).frame().to_dicts()
     if run["latency_s"] is None:
@@ -186,12 +185,12 @@ def _run(session: Core, question: Question) -> Record:
 
 
 def _without_time(target: Record) -> CharzError:
-    next = "`charz report` says why, --backend or --precision may name another"
+    next = "`charz report` shows why; try another --backend or --precision"
     return CharzError("a run without a time is not compared", f"{target['model']} on {target['hardware']}", next=next)
 
 
 def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:
-    """Time by key; rows of one key are summed."""
+    """Sum time by key. [s]"""
     found: dict[tuple[Any, ...], float] = {}
     for row in scoped.records(_QUERIES[section]):
         if row["seconds"] is None:
@@ -202,7 +201,7 @@ def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:
 
 
 def _fraction(text: str | None) -> float | None:
-    """A share as people write it, `5%` or `0.05`. Raises `CharzError` for what is none."""
+    """Parse a share, `5%` or `0.05`. Raise `CharzError` for an invalid one."""
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
@@ -212,7 +211,7 @@ def _fraction(text: str | None) -> float | None:
 
 
 def _total(old: Record, new: Record, most: float | None) -> Rows:
-    """Each quantity of the run in both, and how far it grew; a verdict on those that are held to `most`, where that is given."""
+    """Compare each quantity of two runs; with `most`, add a verdict on those that may not grow."""
     columns = ["quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit"]
     found = [
         [name, old[column], new[column], _difference(old[column], new[column]), _growth(old[column], new[column]), unit]
@@ -228,7 +227,7 @@ def _total(old: Record, new: Record, most: float | None) -> Rows:
 
 
 def _compared(section: str, rows: Iterable[against_trace.Row]) -> Rows:
-    """Time of each row in both, the largest difference first and those without one last."""
+    """Compare the time of each row, the largest difference first, rows without a difference last."""
     found = [(*key, old, new, _difference(old or 0.0, new or 0.0)) for key, old, new in rows]
     found.sort(key=lambda row: (-abs(row[-1]), [str(value) for value in row]))
     return Rows((*_KEYS[section], "old_s", "new_s", "difference_s"), found)

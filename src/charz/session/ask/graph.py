@@ -1,4 +1,4 @@
-"""The graph of a model's kernels on one part, with what each costs."""
+"""The command that draws the kernels of a model on a part as a graph."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _STAGES = "SELECT kernel_id, stage FROM kernel WHERE model = ? AND backend = ?"
 _SHOWN = (
     "kernel", "operator", "module", "kernel_class", "stage", "latency_s", "energy_j", "flops", "moved_byte", "bottleneck",
 )  # fmt: skip
-"""What a node holds."""
+"""Attributes of a node."""
 
 
 class Graph(Core):
-    """The graph of a model's kernels."""
+    """Graph of a model's kernels."""
 
     @saving("graph.svg")
     def graph(
@@ -43,11 +43,11 @@ class Graph(Core):
         cap: Cap = None,
         force: Force = False,
     ) -> Kernels:
-        """Draw the kernels of a model as boxes, what each adds to the run as color; for Python the networkx graph behind it.
+        """Draw a model's kernels as boxes colored by their time; in Python, return the networkx graph.
 
-        A node is a kernel's number with `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte`
-        and `bottleneck`; an edge leads from the kernel that makes a tensor to one that reads it, and from a conversion or a copy
-        that the backend inserts to the kernel that it is made for.
+        A node is a kernel's number with `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte` and
+        `bottleneck`. An edge leads from the kernel that makes a tensor to one that reads it, and from a conversion or copy that the backend
+        inserts to the kernel that needs it.
         """
         import networkx
 

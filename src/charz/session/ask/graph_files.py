@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 230, 40, 26, 26, 24
 LEAST_ROWS = 12
-"""Stages in a column of the picture at least."""
+"""Smallest number of stages in a column of the picture."""
 
 HEAD = 64
-"""Height of the title and the legend."""
+"""Height of the title and the legend. [pixel]"""
 
 _COOL, _HOT = (0xEE, 0xF2, 0xF7), (0xC2, 0x41, 0x0C)
-"""Color of a kernel without time and of the one with the most."""
+"""Colors of a kernel without time, and of the slowest one."""
 
 
 def dot(graph: Kernels) -> str:
-    """DOT, which Graphviz lays out."""
+    """Write DOT, which Graphviz lays out."""
     most = _most(graph)
     lines = ["digraph kernels {", "  rankdir=TB;", '  node [shape=box, style=filled, fontname="sans-serif"];']
     for number, kernel in graph.nodes(data=True):
@@ -40,7 +40,7 @@ def dot(graph: Kernels) -> str:
 
 
 def svg(graph: Kernels) -> str:
-    """SVG: a stage is a row, so that an edge leads down, within a stage to the right; a kernel's color is what it adds to the run."""
+    """Write SVG: a stage is a row, so edges lead down, or right within a stage; color shows a kernel's share of the time."""
     places = _places(graph)
     width = max((x for x, _ in places.values()), default=0) + BOX_WIDTH + MARGIN
     height = max((y for _, y in places.values()), default=0) + BOX_HEIGHT + MARGIN
@@ -64,12 +64,12 @@ def svg(graph: Kernels) -> str:
 
 
 WRITERS: dict[str, Callable[[Any], str]] = {".svg": svg, ".dot": dot}
-"""Format by the ending of the file's name."""
+"""Writers by suffix of the file's name."""
 
 
 def _places(graph: Kernels) -> dict[int, tuple[int, int]]:
-    """Upper left corner of each box: stages downwards, those of a stage side by side in order of execution; a long graph
-    goes on in a further column."""
+    """Compute the upper left corner of each box: stages from top to bottom, kernels of a stage side by side in order of execution, long
+    graphs in several columns."""
     stages: dict[int, list[int]] = {}
     for number, kernel in graph.nodes(data=True):
         stages.setdefault(kernel["stage"], []).append(number)
@@ -86,7 +86,7 @@ def _places(graph: Kernels) -> dict[int, tuple[int, int]]:
 
 
 def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """A line to the next stage; to a later one or to a further column a curve past the boxes between."""
+    """Draw a line to the next stage, or a curve around the boxes to a later one or another column."""
     if 0 < end[1] - start[1] <= BOX_HEIGHT + GAP_Y:
         middle = BOX_WIDTH // 2
         path = f"M{start[0] + middle} {start[1] + BOX_HEIGHT} L{end[0] + middle} {end[1]}"
@@ -114,7 +114,7 @@ def _box(place: tuple[int, int], kernel: dict[str, Any], share: float) -> str:
 
 
 def _lines(kernel: dict[str, Any]) -> tuple[str, str]:
-    """What a box says: the kernel, and its time and energy."""
+    """Return the texts of a box: the kernel, and its time and energy."""
     costs = (quantity(kernel["latency_s"], "s"), quantity(kernel["energy_j"], "J"))
     return printable(kernel["kernel"]), ", ".join(costs)
 
@@ -137,7 +137,7 @@ def _color(share: float) -> str:
 
 
 def _ink(share: float) -> str:
-    """Color of text that can be read on a box."""
+    """Return the color of readable text on a box."""
     return "#ffffff" if share > 0.6 else "#111111"
 
 

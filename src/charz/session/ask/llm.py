@@ -1,4 +1,4 @@
-"""Serving language models."""
+"""The command for serving language models."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ ORDERS = {
     "energy": ", token_j NULLS LAST",
     "cost": ", million_tokens_usd NULLS LAST",
 }
-"""What answers are sorted by within a model."""
+"""Order of the answers within a model."""
 
 _USED = """
     expert = 1 OR model IN (SELECT o.model FROM operator_split AS o WHERE o.is_expert)
 """
-"""Of splits that spread experts, those of models that have them."""
+"""Condition that spreads experts only for models that have them."""
 
-_NO_CACHE = "no step of one token follows from its graph"
+_NO_CACHE = "its graph gives no step of one token"
 
 
 class Llm(Core):
-    """Serving language models."""
+    """Serving of language models."""
 
     @answer()
     def llm(
@@ -69,7 +69,7 @@ class Llm(Core):
         *,
         by: Annotated[
             Literal["part", "latency", "energy", "cost"],
-            Text("What comes first: parts by name, or the least time, energy or cost of a token."),
+            Text("Order: parts by name, or least time, energy or cost of a token first."),
         ] = "part",
         on: Parts = None,
         batch: Batches = None,
@@ -80,25 +80,24 @@ class Llm(Core):
         kv_precision: KvPrecisions = None,
         devices: Devices = None,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
-        expert: Annotated[Sizes | None, Text("Replicas among which experts are spread.")] = None,
+        expert: Annotated[Sizes | None, Text("Replicas over which experts are distributed.")] = None,
         spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
         host_weights: HostShare = None,
         host_cache: HostShare = None,
-        ttft: Annotated[Amount | None, Text("Most time to the first token, e.g. 500ms: gives the choices within limits.")] = None,
-        tpot: Annotated[Amount | None, Text("Most time per token, e.g. 30ms, likewise.")] = None,
-        rate: Annotated[float | None, Text("Requests a second to serve, likewise.", least=1e-9)] = None,
-        output: Annotated[int, Text("Tokens made for a request, where choices are asked for.", least=1)] = 256,
+        ttft: Annotated[Amount | None, Text("Largest time to the first token, e.g. 500ms; lists choices within limits.")] = None,
+        tpot: Annotated[Amount | None, Text("Largest time per token, e.g. 30ms; lists choices within limits.")] = None,
+        rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
+        output: Annotated[int, Text("Tokens generated for a request, for choices within limits.", least=1)] = 256,
         cap: Caps = None,
     ) -> Rows:
-        """Serve language models: time to first token, time, energy and cost of each token after it, by batch and context.
+        """Serve language models: time to the first token, and time, energy and cost of each later token, by batch and context.
 
-        With --ttft, --tpot or --rate the choices of part, devices, precision and batch that no other beats in devices, dollars and
-        both times, of batches 1 to 256 on 1, 2, 4 and 8 devices where none are named, in pipelines, with experts and context spread,
-        up to 64 devices in all. With --pipeline, --expert or --spread alone, prompts and steps of these splits, whose time is that to
-        the result and whose tokens a second are those of all devices.
+        --ttft, --tpot or --rate list the choices of part, devices, precision and batch that no other beats in devices, dollars and both times. They try
+        batches 1 to 256 on 1, 2, 4 and 8 devices unless these are named, and pipelines, distributed experts and context, up to 64 devices. --pipeline,
+        --expert or --spread alone list prompts and steps of these splits, with the time to the result and the tokens a second of all devices.
 
-        What lies in the host's memory (--host-weights, --host-cache) comes over PCIe in every step, before the kernels that read it.
-        Without --backend, under the server that is assumed of each part, or what it has where none runs on it.
+        Data in host memory (--host-weights, --host-cache) is transferred over PCIe in every step, before the kernels that read it. Without
+        --backend, a part takes its assumed server, or its default backend where no server runs.
         """
         is_choice = (ttft, tpot, rate) != (None, None, None)
         is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
@@ -145,22 +144,22 @@ class Llm(Core):
             degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
             made = list(splits.served(*degrees, most=splits.MOST_DEVICES if is_choice else splits.MOST_STATED))
             if not made:
-                raise CharzError("no split", "experts are spread over devices that share a context, or over replicas of them")
+                raise CharzError("no split", "experts need devices that share a context, or replicas")
             splits.hold(scoped, made)
         if is_choice:
             if not precision:
-                self.messages.remark("one precision a part is weighed; `--precision fp16,fp8,int8` weighs several")
+                self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"))
             found = choice.chosen(scoped.records(f"SELECT * FROM serving_split WHERE {_USED}"), limits)
             if not found:
-                self.messages.warn("no choice keeps the limits")
+                self.messages.warn("no choice meets the limits")
             return Rows(choice.COLUMNS, found, ("serving_split",))
         if is_spread:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")
         first = ORDERS[one_of("order", by, ORDERS)]
         order = f"ORDER BY model{first}, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
-        self.messages.remark("a decode step makes one token for each sample of the batch")
+        self.messages.remark("a decode step generates one token for each sample of the batch")
         return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
 
     def _has_experts(self, models: list[str]) -> bool:
@@ -169,7 +168,7 @@ class Llm(Core):
         return bool(count)
 
     def _decoders(self, models: list[str]) -> list[str]:
-        """Those of the models that decode; a line names the others, and with no other left they are an error."""
+        """Return the models that decode, and report the others. Raise `CharzError` if no model decodes."""
         query = "SELECT model FROM model WHERE has_context"
         known = {model for (model,) in self.connection().execute(query).fetchall()}
         others = [name for name in models if self.model_name(name) not in known]
@@ -180,9 +179,9 @@ class Llm(Core):
         return [name for name in models if name in known]
 
     def _next(self, models: list[str]) -> str:
-        """How models that do not decode are ingested so that they do."""
+        """Tell how to ingest models that do not decode so that they do."""
         query = "SELECT COUNT(*) FROM model WHERE input_signature LIKE '%decoder_input_ids%' AND list_contains(?, model)"
         ((encoding,),) = self.connection().execute(query, [[self.model_name(name) for name in models]]).fetchall()
         if encoding:
             return "give its encoder a length: `charz ingest NAME --input input_ids=B,512:int64`"
-        return "ingest a causal language model, one that steps through its tokens as `charz ingest NAME --sequence 1`"
+        return "ingest a causal language model, or a recurrent one with `charz ingest NAME --sequence 1`"

@@ -1,11 +1,10 @@
 """A server of a language model under load, in closed form.
 
-Requests are alike: a prompt of `prompt_s` of the device's time, then `steps` steps that each of them shares with all that run.
-While a request decodes, prompts of others take their share of the device, so that a step takes `step / (1 - rate * prompt)`.
-By Little's law as many run as arrive in the time that one decodes: `batch = rate * steps * step(batch) / (1 - rate * prompt)`.
-The batch that runs is the fixed point of this, at most what memory and the server allow; there the server is saturated. A
-prompt waits for prompts before it as in a queue with one server and equal service times (Pollaczek 1930, Khinchine 1932), and
-for half of the step under way.
+Requests are alike: a prompt takes `prompt_s` of the device's time, followed by `steps` steps that all running requests share. While a
+request decodes, prompts of others take their share of the device, so a step takes `step / (1 - rate * prompt)`. By Little's law, the number
+of running requests is the number that arrives while one decodes: `batch = rate * steps * step(batch) / (1 - rate * prompt)`. The running
+batch is the fixed point of this equation, limited by memory and the server; at that limit the server is saturated. A prompt waits for
+earlier prompts as in a queue with one server and equal service times (Pollaczek 1930, Khinchine 1932), and for half of the current step.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 HALVINGS = 200
-"""Halvings of the range of batches: the last ones change nothing that a double holds."""
+"""Number of bisections of the batch; the last ones are below the precision of a double."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A quantity at some batches, straight between them; below the first as at it, above the last as its last piece goes on."""
+    """A piecewise linear quantity by batch: constant below the first batch, extrapolated above the last."""
 
     batches: Sequence[float]
     values: Sequence[float]
 
     def __call__(self, batch: float) -> float:
-        """The quantity at a batch."""
+        """Interpolate the quantity at a batch."""
         if batch <= self.batches[0] or len(self.batches) == 1:
             return self.values[0]
         last = len(self.batches) - 1
@@ -37,53 +36,53 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a server does for requests that are alike."""
+    """Capacity of a server for requests that are alike."""
 
     step_s: Curve
-    """Time of a step by the requests that run. [s]"""
+    """Time of a step by running requests. [s]"""
     steps: float
     """Steps of a request after its prompt."""
     prompt_s: float
-    """Time of the device that a prompt takes of the steps: 0 where prompts run on parts of their own. [s]"""
+    """Time of the device that a prompt takes from steps: 0 where prompts run on other parts. [s]"""
     first_s: float
-    """Time of a prompt alone, with all that its first token waits for besides other requests. [s]"""
+    """Time of a single prompt without waiting for other requests. [s]"""
     most: float
-    """Most requests that run at once."""
+    """Largest number of running requests."""
     prompts_per_s: float = float("inf")
-    """Most prompts a second of parts of their own. [1/s]"""
+    """Largest rate of prompts on parts of their own. [1/s]"""
 
     def rate(self, batch: float) -> float:
-        """Requests a second when so many run and the device never waits. [1/s]"""
+        """Return the rate at which a busy device serves so many running requests. [1/s]"""
         return 1.0 / (self.prompt_s + self.steps * self.step_s(batch) / max(batch, 1.0))
 
     @property
     def capacity(self) -> float:
-        """Most requests a second. [1/s]"""
+        """Largest rate of requests. [1/s]"""
         return min(self.rate(self.most), self.prompts_per_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How a server runs under a load."""
+    """State of a server under a load."""
 
     batch: float
-    """Requests that decode at once, on average."""
+    """Mean number of requests that decode at once."""
     rate_per_s: float
-    """Requests done in a second. [1/s]"""
+    """Rate of finished requests. [1/s]"""
     first_s: float | None
-    """Time to the first token; None where requests queue without end. [s]"""
+    """Time to the first token; None where the queue grows without bound. [s]"""
     step_s: float
-    """Time from step to step of a request, prompts of others between. [s]"""
+    """Time from step to step of a request, including other requests' prompts. [s]"""
     busy_fraction: float
     """Share of the time in which the device works."""
     residual_fraction: float
-    """How far the batch is from what Little's law says of it."""
+    """Relative deviation of the batch from Little's law."""
     is_saturated: bool
-    """Whether as many requests run as memory and the server allow."""
+    """True if memory or the server limits the running requests."""
 
 
 def at_rate(server: Server, rate_per_s: float) -> Load:
-    """Under so many requests a second that arrive at random."""
+    """Compute the load under random arrivals at a rate."""
     if rate_per_s >= server.capacity:
         return saturated(server)
 
@@ -95,7 +94,7 @@ def at_rate(server: Server, rate_per_s: float) -> Load:
 
 
 def at_concurrency(server: Server, requests: float) -> Load:
-    """With so many requests in flight, each followed by the next one: a request meets those that the others are."""
+    """Compute the load with a fixed number of requests in flight, where each is followed by the next one."""
     others = (requests - 1.0) / requests
 
     def load_of(batch: float) -> Load:
@@ -107,7 +106,7 @@ def at_concurrency(server: Server, requests: float) -> Load:
         return batch + load.rate_per_s * (load.first_s or 0.0)
 
     most = min(server.most, requests)
-    if in_flight(most) <= requests:  # the others wait for their turn
+    if in_flight(most) <= requests:  # the others wait
         found = load_of(most)
         return replace(found, first_s=(requests - most) / found.rate_per_s, is_saturated=True)
     batch = _root(lambda batch: in_flight(batch) - requests, most)
@@ -115,12 +114,12 @@ def at_concurrency(server: Server, requests: float) -> Load:
 
 
 def saturated(server: Server) -> Load:
-    """With more requests than it can take: those that memory and the server allow run, the others wait."""
+    """Compute the load with unlimited requests: memory and the server limit the running ones, the others wait."""
     return replace(_load(server, server.most, server.capacity, 0.0, others=1.0), first_s=None, is_saturated=True)
 
 
 def _load(server: Server, batch: float, rate: float, residual: float, others: float) -> Load:
-    """`others` is the share of all requests that a request finds beside it."""
+    """Compute the load at a batch; `others` is the share of all requests that a request meets."""
     step_s = server.step_s(batch)
     decoding = rate * server.steps * step_s / max(batch, 1.0)
     prompts = rate * server.prompt_s
@@ -145,7 +144,7 @@ def _residual(found: float, wanted: float) -> float:
 
 
 def _root(excess: Callable[[float], float], most: float) -> float:
-    """Where what grows from below 0 gets 0, by halving."""
+    """Find the root of an increasing function by bisection."""
     low, high = 0.0, most
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""Which of several models, such as the sizes of a synthetic family, stay in each memory level of a part."""
+"""The models, such as sizes of a synthetic family, that stay in each memory level of a part."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 KEYS = ("hardware", "backend", "precision", "batch", "sequence", "level", "capacity_byte")
 COLUMNS = (*KEYS, "largest_byte", "next_byte", "largest_model", "next_model")
 REGISTER = "register"
-"""Level in which nothing stays."""
+"""Memory level excluded from the answer."""
 
 
 def fits(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """Of rows of `memory_fit`, by target and level in their order: bytes and name of the largest model that fits twice, and of
-    the smallest that does not; None where there is none."""
+    """Find, for each target and level of `memory_fit` rows, the bytes and name of the largest model that fits double buffered, and of the
+    smallest that does not; None without such a model."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["level"] != REGISTER:

@@ -1,4 +1,4 @@
-"""One model on several parts."""
+"""The command that spreads a model over several parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPREAD = (
 
 
 class Parallel(Core):
-    """One model on several parts."""
+    """A model on several parts."""
 
     @answer()
     def parallel(
@@ -37,11 +37,10 @@ class Parallel(Core):
         backend: Backends = None,
         cap: Caps = None,
     ) -> Rows:
-        """Split a model's time on 1, 2, 4 ... parts into computing, communicating and waiting: data, tensor, pipeline and
-        expert parallel."""
+        """Split a model's time on 1, 2, 4 ... parts into computation, communication and waiting, for data, tensor, pipeline and expert parallelism."""
         scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), "parallel_plan")
         query = "SELECT count(*) FROM parallel_plan WHERE interconnect <> 'none'"
         if not scoped.value(query):
-            self.messages.warn(f"{on} states no interconnect, so there is nothing to spread over")
+            self.messages.warn(f"{on} states no interconnect, so the model cannot be spread")
         order = "ORDER BY batch, sequence, precision, interconnect, strategy, device_count"
         return scoped.rows("parallel_plan", _SPREAD, order)

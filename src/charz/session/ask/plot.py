@@ -1,4 +1,4 @@
-"""Pictures of reports: which rows each kind is drawn from."""
+"""The command that draws pictures of report views."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NAMES = ("model", "hardware", "backend", "precision", "batch")
 
 
 class Plot(Core):
-    """Pictures of what a session answers."""
+    """Pictures of a session's answers."""
 
     @saving("picture.svg")
     def plot(
         self,
         kind: Annotated[str, Text("roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
-        models: Annotated[Names, Text("Ingested models; * stands for any text.")],
+        models: Annotated[Names, Text("Ingested models; * matches any text.")],
         *,
         out: Annotated[File | None, Text("Picture to write: .svg, .png, .pdf, .html or .json.")] = None,
         on: Parts = None,
@@ -44,7 +44,7 @@ class Plot(Core):
         cache: Cache = "warm",
         force: Force = False,
     ) -> Chart:
-        """Draw a picture of report views: an Altair chart for Python, a file for the command line."""
+        """Draw a picture of report views: an Altair chart in Python, a file on the command line."""
         from . import charts
 
         drawn = PICTURES.get(kind)
@@ -66,14 +66,14 @@ class Plot(Core):
         scoped = self.asked(question, drawn.view, *drawn.also)
         if not scoped.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):
             next = "name others with --on, --precision or --backend"
-            raise CharzError("no part runs this so", ", ".join(question.models), next=next)
+            raise CharzError("no part runs this combination", ", ".join(question.models), next=next)
         chart = drawn.draw(scoped, self.messages)
         if out is not None:
             charts.save(chart, Path(out), force)
         return chart
 
     def _expanded(self, patterns: Sequence[str]) -> list[str]:
-        """Model names, with those that a pattern with * matches."""
+        """Expand patterns with * to names of models."""
         known = self._names("model")
         found = [name for p in patterns for name in (fnmatch.filter(known, p) if "*" in p else [p])]
         if not found:
@@ -82,7 +82,7 @@ class Plot(Core):
 
 
 def _subject(scoped: Scoped, view: str, condition: str = "TRUE") -> str:
-    """What a picture is of: the names its rows have in common."""
+    """Return the names that the rows of a picture have in common."""
     columns = ", ".join(f"any_value({c}) AS {c}, count(DISTINCT {c}) AS {c}_count" for c in _NAMES)
     (common,) = scoped.records(f"SELECT {columns} FROM {view} WHERE {condition}")
     shared = [column for column in _NAMES if common[f"{column}_count"] == 1]
@@ -90,7 +90,7 @@ def _subject(scoped: Scoped, view: str, condition: str = "TRUE") -> str:
 
 
 def _one_target(scoped: Scoped, view: str, messages: Messages) -> tuple[str, str]:
-    """Condition that picks one target, the first by name, and its part; says so when there were more."""
+    """Return a condition for one target, the first by name, and its part. Report if there are more."""
     from charz.schema import ddl
 
     found = scoped.records(f"SELECT DISTINCT {', '.join(_NAMES)}, scenario_id FROM {view} ORDER BY {', '.join(_NAMES)}, scenario_id")
@@ -106,7 +106,7 @@ def _shown_part(row: dict[str, Any]) -> str:
 
 
 def _apart(rows: Records) -> Records:
-    """The rows with the part as people read it, beside its backend where one part runs under several."""
+    """Add the part as shown to each row, with its backend where one part runs on several."""
     is_shared = len({(row["hardware"], row["backend"]) for row in rows}) > len({row["hardware"] for row in rows})
     return [{**row, "part": f"{_shown_part(row)} {row['backend']}" if is_shared else _shown_part(row)} for row in rows]
 
@@ -116,7 +116,7 @@ def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
 
 
 def _checked(rows: Records, scoped: Scoped, view: str, messages: Messages, why: str) -> Records:
-    """The rows of a picture. Raises `CharzError` where there are none; parts of the question without one are said, and why."""
+    """Return the rows of a picture. Raise `CharzError` without any; report parts without a row, and why."""
     if not rows:
         next = "name others with --on, --batch, --precision or --backend"
         raise CharzError("nothing to draw", _subject(scoped, view), why, next)
@@ -269,7 +269,7 @@ def _shmoo(scoped: Scoped, _: Messages) -> Chart:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A kind of picture: the view it is drawn from, how, and the axes it takes where none are given."""
+    """A kind of picture."""
 
     view: str
     draw: Callable[[Scoped, Messages], Chart]
@@ -278,9 +278,9 @@ class Picture:
     batches: Sequence[int] = ()
     every_backend: bool = False
     with_counterparts: bool = False
-    """Unfused counterparts of them too."""
+    """True if unfused counterparts of the backends are drawn too."""
     every_precision: bool = False
-    """All preferred precisions of a part, and not the first that it computes in."""
+    """True if all preferred precisions of a part are drawn, not the first alone."""
 
 
 PICTURES = {

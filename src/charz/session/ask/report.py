@@ -1,4 +1,4 @@
-"""One model on one part: time, energy, memory, what sets the pace, and where it goes."""
+"""The command that reports one model on one part: time, energy, memory, bottleneck, and their breakdown."""
 
 from __future__ import annotations
 
@@ -175,33 +175,33 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 """View, columns and order of each section."""
 
 _BESIDE = {"run": ("model_energy", "model_latency")}
-"""Views whose columns stand beside a section's own."""
+"""Further views whose columns a section shows."""
 
 _SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
-"""Sections that hold a run against others of the same conditions, by the axis these differ in."""
+"""Sections that compare a run with others under the same conditions, by the axis that differs."""
 
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
-"""One CPU, GPU, TPU and KPU that everybody has heard of, or should."""
+"""Well-known parts: one CPU, GPU, TPU and KPU."""
 
 _COMPARED_PRECISIONS = "SELECT precision FROM compared_precision WHERE hardware = ? AND backend = ? ORDER BY precision"
-"""Precisions that a run is held against: but for those whose weights are floating-point numbers that the part has not."""
+"""Query for the precisions to compare: those whose weights the part can represent."""
 
 _SAME_RUN = ("latency_s", "energy_j", "peak_memory_byte")
-"""What is equal of two precisions in which a model runs alike."""
+"""Numbers that are equal in two precisions if the model runs alike in both."""
 
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
-"""Views that rest on how each kernel is mapped, which is found once for both."""
+"""Views that depend on the mapping of each kernel, which is evaluated once for both."""
 
 
 def statement(section: str) -> str:
-    """The statement whose rows a section gives, its longest lists cut as `top` says."""
+    """Return the query for a section's rows, with long lists cut."""
     view, columns, order = _SECTIONS[section]
     beside = "".join(f" JOIN {other} USING (model, hardware, scenario_id)" for other in _BESIDE.get(section, ()))
     return f"SELECT {', '.join(columns)} FROM {view}{beside} {order.format(top=10, backend='eager')}".rstrip()
 
 
 class Report(Core):
-    """The report of one model on one part."""
+    """Report of one model on one part."""
 
     @answer(
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
@@ -215,7 +215,7 @@ class Report(Core):
         self,
         model: Model,
         *,
-        on: Annotated[Names, Text("Part, e.g. rtx4090; --html compares it with further ones, with commas or again for each.")],
+        on: Annotated[Names, Text("Part, e.g. rtx4090; --html compares several, with commas or by repeating the option.")],
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
@@ -229,7 +229,7 @@ class Report(Core):
         version: Annotated[str | None, Text("Version of the serving engine.")] = None,
         kv_precision: Annotated[str | None, Text("Format of cached keys and values.")] = None,
         top: Top = 10,
-        html: Annotated[File | None, Text("Write the whole report as one page that opens anywhere.")] = None,
+        html: Annotated[File | None, Text("Write the whole report as one self-contained HTML page.")] = None,
         trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
         force: Force = False,
         section: Literal[
@@ -238,11 +238,11 @@ class Report(Core):
             "fusion", "fusions", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
-        """Report one model on one part. Options left out take the model's and the part's defaults."""
+        """Report one model on one part. Omitted options take the defaults of the model and the part."""
         parts = names(on)
         if len(parts) != 1 and html is None:
             raise CharzError(
-                "a report is of one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
+                "a report takes one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
             )
         question = served(
             single(model, parts[0], batch, sequence, precision, backend, cache, cap, include_transfer),
@@ -291,7 +291,7 @@ class Report(Core):
         return found if section == "run" else replace(found, header=header([keys], without=found.columns))
 
     def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
-        """The page of a report, beside a few well-known parts where no others are named."""
+        """Render the page of a report, compared with a few well-known parts unless others are named."""
         from .. import page
         from ..page.document import options
 
@@ -311,8 +311,7 @@ class Report(Core):
         return page.text(f"{model} on {known[0]}", subtitle, found, options(asked.items()))
 
     def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:
-        """A question about one target, widened to what it is held against: its backend's counterparts, fused or not, or
-        every precision that the part computes in."""
+        """Widen a question about one target to those it is compared with: the fused and unfused backends, or every precision that the part computes in."""
         backend, precision = keys["backend"], keys["precision"]
         asked = replace(question, batches=[keys["batch"]], backends=[backend], precisions=[precision])
         if axis == "backends":
@@ -323,7 +322,7 @@ class Report(Core):
         return replace(asked, precisions=list(dict.fromkeys([precision, *(name for (name,) in found)])))
 
     def _distinct(self, found: Rows) -> Rows:
-        """Rows of precisions without those in which the model runs just as in another, which are said."""
+        """Drop precisions in which the model runs exactly as in another, and report them."""
         plain = {name for (name,) in self.connection().execute("SELECT precision FROM precision").fetchall()}
         rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
         rows = [row for row in rows if row["latency_s"] is not None]
@@ -340,13 +339,13 @@ class Report(Core):
                 same[row["precision"]] = name
         if same:
             told = ", ".join(f"{name} as {other}" for name, other in sorted(same.items()))
-            self.messages.remark(f"left out, since the model runs in them just as in another precision: {told}")
+            self.messages.remark(f"left out, since the model runs exactly as in another precision: {told}")
         place = found.columns.index("precision")
         return replace(found, source=[row for row in found.fetch() if row[place] not in same])
 
 
 def _checks(scoped: Scoped, keys: dict[str, Any]) -> Rows:
-    """What in this answer needs a second look; invariants are `check`'s."""
+    """Check this answer; `check` evaluates the invariants."""
     (run,) = scoped.records("SELECT latency_s, run_call_s FROM model_latency")
     total = scoped.value("SELECT sum(latency_s) FROM kernel_latency") + run["run_call_s"]
     unruled = scoped.value("SELECT count(*) FROM operator WHERE rule IS NULL AND model = ?", [keys["model"]])

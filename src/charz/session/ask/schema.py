@@ -1,4 +1,4 @@
-"""What views, tables and the columns of queries hold."""
+"""Commands that describe views, tables and the columns of queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE s
 
 
 class Schema(Sql):
-    """The texts of what SQL can read."""
+    """Descriptions of everything that SQL can read."""
 
     def _meanings(self, query: str) -> dict[str, str]:
         import sqlglot
@@ -38,7 +38,7 @@ class Schema(Sql):
         try:
             tree = sqlglot.parse_one(query, dialect="duckdb")
         except (SqlglotError, RecursionError):
-            self.messages.warn("left out: meanings, which are not found in a query of this kind")
+            self.messages.warn("left out: meanings, since this query cannot be parsed")
             return {}
         return _meanings(self.connection(), tree)
 
@@ -74,7 +74,7 @@ class Schema(Sql):
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str, str]:
-    """What the columns of a query hold: those it passes on under their own names from what it reads."""
+    """Return the descriptions of a query's columns that are passed on unchanged from what it reads."""
     from sqlglot import exp
 
     read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))

@@ -1,4 +1,4 @@
-"""A server of a language model under load."""
+"""The command for a server of a language model under load."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLUMNS = (
 
 
 class Serve(Core):
-    """A server of a language model under load."""
+    """Server of a language model under load."""
 
     @answer()
     def serve(
@@ -39,29 +39,28 @@ class Serve(Core):
         *,
         on: Parts = None,
         input: Annotated[int, Text("Tokens of a prompt.", least=1)] = 1024,
-        output: Annotated[int, Text("Tokens made for a request.", least=1)] = 256,
-        rate: Annotated[float | None, Text("Requests a second that arrive at random.", least=0.0)] = None,
-        concurrency: Annotated[int | None, Text("Requests in flight, each followed by the next.", least=1)] = None,
-        slots: Annotated[int, Text("Most requests that the server runs at once.", least=1)] = 256,
+        output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
+        rate: Annotated[float | None, Text("Rate of requests that arrive at random, per second.", least=0.0)] = None,
+        concurrency: Annotated[int | None, Text("Number of requests in flight, each followed by the next.", least=1)] = None,
+        slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = 256,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
-        accepted: Annotated[float, Text("Tokens that a step makes of a request, with speculation.", least=1.0)] = 1.0,
-        drafted: Annotated[int, Text("Tokens guessed for a step, which it checks.", least=0)] = 0,
-        prefill_on: Annotated[str | None, Text("Part on which prompts run, apart from steps.")] = None,
-        prefill_parts: Annotated[int, Text("How many of those.", least=1)] = 1,
+        accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
+        drafted: Annotated[int, Text("Draft tokens that a step verifies.", least=0)] = 0,
+        prefill_on: Annotated[str | None, Text("Separate part for the prompts.")] = None,
+        prefill_parts: Annotated[int, Text("Number of parts for the prompts.", least=1)] = 1,
         devices: Annotated[int, Text("Devices that share each kernel by tensor parallel.", least=1)] = 1,
         precision: Precisions = None,
         backend: Backends = None,
         version: Annotated[str | None, Text("Version of the backend.")] = None,
         kv_precision: Annotated[str | None, Text("Format of keys and values between tokens, e.g. fp8_e4m3.")] = None,
     ) -> Rows:
-        """Serve requests that are alike under a load: how many run at once, how fast, where it saturates, joules and dollars.
+        """Serve equal requests under a load: running requests, speed, saturation, joules and dollars.
 
-        Without --rate and --concurrency all requests wait from the start. In closed form: steps and prompts of the requests
-        that run share the device, and their number follows from how long they stay (Little's law). Cost and energy count the
-        parts of --prefill-on too.
+        Without --rate and --concurrency all requests wait from the start. The model is a closed form: steps and prompts of running requests share the
+        device, and their number follows from how long they stay (Little's law). Cost and energy include the parts of --prefill-on.
         """
         if rate is not None and concurrency is not None:
-            raise CharzError("two loads", "--rate and --concurrency", "one of them says how many requests run")
+            raise CharzError("two loads", "--rate and --concurrency", "give one of them")
         self._check_decodes(model)
         kept = {
             "engine_version": version,
@@ -105,10 +104,10 @@ class Serve(Core):
         query = "SELECT has_context FROM model WHERE model = ?"
         ((decodes,),) = self.connection().execute(query, [self.model_name(model)]).fetchall()
         if not decodes:
-            raise CharzError("nothing to serve", model, "no step of one token follows from its graph")
+            raise CharzError("nothing to serve", model, "its graph gives no step of one token")
 
     def _runs_of_prompts(self, input: int, given: int, kept: dict[str, Any]) -> list[dict[str, Any]]:
-        """A prompt alone, and as many as fill a chunk of any server."""
+        """Return the runs of a single prompt, and of as many as fill a chunk of any server."""
         query = "SELECT DISTINCT chunk_tokens FROM backend WHERE serves"
         counts = {1} | {max(1, int(chunk // given)) for (chunk,) in self.connection().execute(query).fetchall()}
         return [
@@ -137,7 +136,7 @@ class Serve(Core):
     def _apart(
         self, model: str, part: Part, precision: Precisions, backend: Backends, prompts: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        """Prompts on a part of their own: time of one, energy, price, and the link that takes their keys and values."""
+        """Return a prompt on a part of its own: its time, energy and price, and the link that transfers keys and values."""
         scoped = self._served([model], [part], precision, backend, prompts)
         found = next(iter(_by_target(scoped).values()))
         alone = min(found, key=lambda row: row["batch"])
@@ -151,7 +150,7 @@ _RUN = (*_TARGET, "scenario_id")
 
 
 def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
-    """Rows of every run by part, backend and precision: times and costs, power at rest, memory and the batch that fits."""
+    """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
     static = _known(scoped, "model_cost", "static_w")
     largest = _known(scoped, "largest_batch", "largest_batch")
     cache = dict(scoped.execute("SELECT scenario_id, kv_cache_byte FROM run_memory").fetchall())
@@ -168,7 +167,7 @@ def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]
 
 
 def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
-    """A column of a view by run and part."""
+    """Return a column of a view by run and part."""
     rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
     return {tuple(key): value for *key, value in rows}
 
@@ -176,7 +175,7 @@ def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]
 def _served_rows(
     rows: list[dict[str, Any]], context: int, given: int, apart: dict[str, Any] | None, parts: int
 ) -> tuple[Server, dict[str, Any]] | None:
-    """What a target does of steps and prompts, and what they cost; None where nothing fits."""
+    """Build a target's server from its steps and prompts, and its costs; None where no request fits."""
     steps = sorted((r for r in rows if r["context"] == context and r["sequence"] != given), key=lambda r: r["batch"])
     prompts = sorted((r for r in rows if r["sequence"] == given and r not in steps), key=lambda r: r["batch"])
     if not steps or not prompts or any(r["latency_s"] is None for r in (*steps, *prompts)):
@@ -213,7 +212,7 @@ def _served_rows(
 
 
 def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepted: float) -> tuple[Any, ...]:
-    """Columns from `running_batch` on."""
+    """Return the columns from `running_batch` on."""
     tokens_per_s = load.rate_per_s * output
     token_j = None
     if None not in (costs["prompt_j"], costs["step_j"], costs["static_w"]) and load.rate_per_s:

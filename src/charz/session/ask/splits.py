@@ -1,4 +1,4 @@
-"""Splits over devices that a command makes, in place of those of the file."""
+"""Splits over devices that a command generates, in place of the file's."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from ..scoped import Scoped
 
 MOST_DEVICES = 64
-"""Devices up to which splits of a server are tried where none are named."""
+"""Largest number of devices of splits that are tried unless degrees are named."""
 
 MOST_STATED = 4096
-"""Devices of a split that is named."""
+"""Largest number of devices of a named split."""
 
 _SHORT = {
     "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
 }  # fmt: skip
-"""How the field writes degrees."""
+"""Usual abbreviations of degrees."""
 
 
 def name(degrees: dict[str, Any], stage: int = 0, recompute: str = "none") -> str:
-    """A split as the field writes it, degrees of 1 left out: `tp8 pp4 m64 zero1 full`."""
+    """Name a split in usual notation without degrees of 1: `tp8 pp4 m64 zero1 full`."""
     words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees[name] > 1]
     words += [f"zero{stage}"] if stage else []
     words += [recompute] if recompute != "none" else []
@@ -38,7 +38,7 @@ def served(
     experts: Sequence[int],
     most: int = MOST_DEVICES,
 ) -> Iterator[DeviceSplit]:
-    """Splits of a server: as many replicas as experts are spread over, for more of them are servers of their own."""
+    """Yield the splits of a server, with as many replicas as experts are spread over; further replicas would be separate servers."""
     from charz.schema.catalog import DeviceSplit
 
     for tensor, pipeline, context, expert in itertools.product(tensors, pipelines, contexts, experts):
@@ -56,7 +56,7 @@ def served(
 
 
 def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
-    """Let views find these splits in place of the file's."""
+    """Replace the file's splits by these for the views of a connection."""
     import polars as pl
 
     from charz.schema.catalog import DeviceSplit

@@ -1,4 +1,4 @@
-"""Anybody's SQL, and a session about a part of the file."""
+"""Commands for SQL of any user, and sessions scoped to a part of the file."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
 
 
 class Sql(Core):
-    """SQL, and a session about a part of the file."""
+    """SQL, and scoped sessions."""
 
     @answer()
     def sql(
         self,
         query: Annotated[str, Text("One SQL statement, or - to read it from standard input.")],
         *,
-        model: Annotated[Names | None, Text("Models the views answer for, again for each or with commas.")] = None,
+        model: Annotated[Names | None, Text("Models that the views answer for, with commas or by repeating the option.")] = None,
         on: Parts = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
-        timeout: Annotated[float, Text("Seconds after which it is stopped; 0 for none.", least=0.0)] = 60.0,
-        memory: Annotated[str, Text("Memory it may use.")] = "4GB",
+        timeout: Annotated[float, Text("Time limit in s; 0 for none.", least=0.0)] = 60.0,
+        memory: Annotated[str, Text("Memory limit.")] = "4GB",
     ) -> Rows:
-        """Ask the database in SQL: one statement, read only; from the command line kept away from files and network.
+        """Run one read-only SQL statement; on the command line it has no access to other files and the network.
 
-        A number is shown in the unit that its column's name ends in, that of an alias only where what it names has that unit.
+        Numbers are shown in the unit that a column's name ends in, those of an alias only if its expression has that unit.
 
-        With a batch, sequence, precision or backend the views answer for that one scenario, with a model and parts for these
-        alone: in a file of many models that takes a fraction of the time.
+        With a batch, sequence, precision or backend, the views answer for that scenario only; with models and parts, for these only, which
+        is much faster in a file of many models.
         """
         sandbox.check_timeout(timeout)
         text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
@@ -64,7 +64,7 @@ class Sql(Core):
         if self.access.engine and (found := self._on_engine(*narrowing, timeout_s=timeout)) is not None:
             return replace(of_arrow(found), bare=computed.columns(text, found.column_names))
         if self.is_guarded:
-            self.connection()  # brings a file of another charz up to this one: the other process cannot write
+            self.connection()  # updates a file of an older charz, since the other process cannot write
             with sandbox.asked(
                 scoped_to,
                 (self.path, self.access.is_live, self._scope, self._changes, *narrowing),
@@ -89,8 +89,8 @@ class Sql(Core):
         return Rows(names_given, relation, guard=guard, bare=computed.columns(text, names_given))
 
     def _say_missing(self, text: str, *narrowing: Any) -> None:
-        """Say how many answers are missing where a statement about the whole file reads relations that have them at hand: live ones are
-        evaluated, which takes long without a condition, and those at hand have null numbers."""
+        """Report missing answers if a statement about the whole file reads relations that are kept at hand: live ones are then evaluated,
+        which is slow without a condition, and those at hand contain nulls."""
         from charz.sql import answers
 
         if any(narrowing) or self._scope != Scope() or self._changes or self.access.is_live or self.access.engine:
@@ -112,8 +112,7 @@ class Sql(Core):
         (self.messages.remark if "where" in words else self.messages.warn)(line)
 
     def _scoped_to(self, text: str, *narrowing: Any) -> duckdb.DuckDBPyConnection:
-        """A connection on which the views that a statement reads answer for these alone; what is left open is as the session has
-        it."""
+        """Return a connection on which the views that a statement reads are narrowed; axes left open are the session's."""
         return self._narrowed(*narrowing).prepared(text)
 
     def _narrowed(
@@ -131,7 +130,7 @@ class Sql(Core):
         return self.scope(models=models, hardware=parts).whole() if models or parts else self.whole()
 
     def _on_engine(self, text: str, *narrowing: Any, timeout_s: float) -> pyarrow.Table | None:
-        """The rows of a statement from the session's engine; None where it reads no model, so that the file answers."""
+        """Return the rows of a statement from the session's engine; None if it reads no model, so that the file answers."""
         from ..engine.remote import Remote
 
         scoped = self._narrowed(*narrowing)
@@ -139,20 +138,20 @@ class Sql(Core):
         return scoped.ask(text, timeout_s=timeout_s) if scoped.is_remote(text) else None
 
     def lazy(self, query: str) -> pl.LazyFrame:
-        """Ask the database in SQL, for an answer that need not fit in memory: a lazy polars frame, read as it is used."""
-        self.stays_here("an answer that is read as it is used")
+        """Run SQL as a lazy polars frame, for answers that need not fit in memory."""
+        self.stays_here("a lazy answer")
         connection = self.whole().prepared(query)
         sandbox.check_is_select(sandbox.one_statement(query))
         with interruption.guarded(connection, timeout_s=0):
             connection.execute(
                 f"DESCRIBE {query}"
-            ).fetchall()  # which the engine refuses of what changes rows in a WITH
+            ).fetchall()  # fails for a statement that changes rows in a WITH
         return connection.sql(query).pl(lazy=True)
 
     def scope(
         self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
     ) -> Self:
-        """A session about these models, parts and scenarios of the file (by number) alone; what is left out stays open."""
+        """Return a session limited to these models, parts and scenarios (by number); an omitted axis is not limited."""
         numbers = tuple(sorted(set(scenarios) or self._scope.scenarios))
         known = {i for (i,) in self.connection().execute("SELECT scenario_id FROM scenario").fetchall()}
         for number in numbers:
@@ -168,6 +167,6 @@ class Sql(Core):
 def scoped_to(
     path: Path, is_live: bool, scope: Scope, changes: Sequence[Varied], *narrowing: Any
 ) -> duckdb.DuckDBPyConnection:
-    """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
+    """Open a database for the process that runs a user's SQL; print what is left out on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
     return Sql(path, messages=messages, access=Access(is_live=is_live)).child(scope, changes)._scoped_to(*narrowing)

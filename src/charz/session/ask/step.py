@@ -1,4 +1,4 @@
-"""Steps of a server, as simulators of requests ask for them."""
+"""Times of a server's steps, for simulators of requests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 MIX = ("requests", "tokens", "context")
-"""What a mix is made of: requests, new tokens of each, and tokens that each attends to, the new ones among them."""
+"""Columns of a mix: requests, new tokens of each, and tokens that each attends to, including the new ones."""
 
 RUNS_AT_ONCE = 400
-"""Mixes that are asked about together where they share nothing."""
+"""Number of mixes that are evaluated together where they share nothing."""
 
 
 class Step(Core):
-    """Steps of a server, as simulators of requests ask for them."""
+    """Times of a server's steps, for simulators of requests."""
 
     def step(
         self,
@@ -37,10 +37,10 @@ class Step(Core):
         kv_precision: str | None = None,
         devices: int = 1,
     ) -> pl.DataFrame:
-        """Seconds, joules and what limits each of many steps: of a frame with the columns `requests`, `tokens` and `context`.
+        """Return time, energy and limit of each of many steps, given as a frame with the columns `requests`, `tokens` and `context`.
 
-        A step of one new token a request is one of decoding, of more a prompt's, or a piece of one. Mixes that are alike are
-        worked out once, and so is what they share. Raises `CharzError` for a column that is missing, a size that is none, and what does not run.
+        A step with one new token a request is a decoding step; one with more is a prompt or a chunk of one. Equal mixes are evaluated once,
+        and so is what all mixes share. Raise `CharzError` for a missing column, an invalid size, and a mix that does not run.
         """
         import polars as pl
 
@@ -54,7 +54,7 @@ class Step(Core):
             for size in (frame[name].min(), frame[name].max()):
                 check_size(name, size)  # type: ignore[arg-type]
         if (late := frame.filter(pl.col("context") < pl.col("tokens"))).height:
-            raise CharzError("a context shorter than its tokens", str(late.row(0)), "the new tokens are among it")
+            raise CharzError("a context shorter than its tokens", str(late.row(0)), "the context includes the new tokens")
         shapes = frame.unique(maintain_order=True)
         kept = {
             "engine_version": version, "kv_precision": kv_precision, "device_count": devices if devices > 1 else None,
@@ -89,7 +89,7 @@ class Step(Core):
         return frame.join(steps, on=list(MIX), how="left", maintain_order="left")
 
     def _is_shared(self, one: Scoped) -> bool:
-        """Whether what steps share is worked out once: of one target here, not on an engine."""
+        """Return True if the shared part of steps is evaluated once: for a single target, without an engine."""
         from charz.sql import mixes
 
         if self.access.engine or one.scope is None or one.scope.targets is None or len(one.scope.targets) != 1:
@@ -99,4 +99,4 @@ class Step(Core):
 
 
 _STEPS = "SELECT batch, sequence, context, latency_s, energy_j, step_limit FROM model_cost"
-"""Steps of a server as a frame of mixes."""
+"""Query for the steps of a server by mix."""

@@ -1,4 +1,4 @@
-"""Training over devices."""
+"""The command for training over devices."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..scoped import Scoped
 from . import splits
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
-"""Policies of which a part takes the first that it computes in where none is named."""
+"""Policies to try where none is named: a part takes the first that it computes in."""
 
 RECOMPUTED = ("none", "selective", "full")
-"""What the backward pass may make again; see `schema.catalog.DeviceSplit`."""
+"""Kinds of recomputation in the backward pass; see `schema.catalog.DeviceSplit`."""
 
 STAGES = ("0", "1", "2", "3")
 """Stages of ZeRO."""
 
 MOST_SPLITS = 20_000
-"""Splits of a question."""
+"""Largest number of splits in a question."""
 
 _RUN = ("model", "hardware", "backend", "precision", "batch", "sequence", "framework", "split")
 
@@ -55,40 +55,40 @@ class Train(Core):
         models: Models,
         *,
         on: Parts = None,
-        devices: Annotated[Sizes | None, Text("Devices in all; else those of the degrees.")] = None,
+        devices: Annotated[Sizes | None, Text("Number of devices; default the product of the degrees.")] = None,
         tensor: Annotated[Sizes, Text("Devices that share each product.")] = 1,
         pipeline: Annotated[Sizes, Text("Stages of consecutive layers.")] = 1,
         interleave: Annotated[Sizes, Text("Groups of layers of each stage.")] = 1,
         context: Annotated[Sizes, Text("Devices that share the tokens of a sample.")] = 1,
-        expert: Annotated[Sizes, Text("Replicas among which experts are spread.")] = 1,
+        expert: Annotated[Sizes, Text("Replicas over which experts are distributed.")] = 1,
         zero: Annotated[str, Text("Stages of ZeRO: 0 (none), 1, 2 or 3 (FSDP), with commas.")] = "0",
         recompute: Annotated[
-            str, Text("What the backward pass repeats: none, selective or full, with commas.")
+            str, Text("Recomputation in the backward pass: none, selective or full, with commas.")
         ] = "none",
-        no_sequence_parallel: Annotated[bool, Text("Leave whole what sequence parallel splits along tokens.")] = False,
+        no_sequence_parallel: Annotated[bool, Text("Disable sequence parallelism.")] = False,
         batch: Batches = None,
-        global_batch: Annotated[int | None, Text("Samples of a step; else one micro batch a replica.", least=1)] = None,
+        global_batch: Annotated[int | None, Text("Samples of a step; default one micro batch a replica.", least=1)] = None,
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
         framework: Annotated[
-            str | None, Text("Framework that trains; else the backend's default; `plain` is an ideal.")
+            str | None, Text("Training framework; default the backend's; `plain` is an ideal one.")
         ] = None,
         optimizer: Annotated[str, Text("adam, adam_16bit (gradients), adam_8bit or sgd.")] = "adam",
         adapter: Annotated[
-            int | None, Text("Train adapters of this rank beside frozen weights (LoRA).", least=1)
+            int | None, Text("Train adapters of this rank with frozen weights (LoRA).", least=1)
         ] = None,
         frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nvfp4 (QLoRA).")] = None,
-        layers: Annotated[int | None, Text("Equal layers, in place of those that the model has.", least=1)] = None,
+        layers: Annotated[int | None, Text("Number of equal layers, in place of the model's own.", least=1)] = None,
         cap: Caps = None,
         top: Top = 20,
         section: Literal["steps", "time", "memory"] = "steps",
     ) -> Rows:
-        """Train over devices: time of a step and what it is made of, memory of a device, model FLOPs utilization, joules, dollars.
+        """Train over devices: time of a step and its terms, memory of a device, model FLOPs utilization, joules and dollars.
 
-        Of every combination of the degrees, the fastest first; --batch is the micro batch. A model is ingested with `--train`.
-        Ranks go through tensor, context, data and pipeline in that order, nodes by rows of `network`. Frameworks are rows of
-        `framework`, fitted to published steps.
+        All combinations of the degrees are listed, the fastest first; --batch is the micro batch. The model must be ingested with
+        `--train`. Ranks are assigned to tensor, context, data and pipeline in that order, and to nodes by rows of `network`. Frameworks are
+        rows of `framework`, fitted to published steps.
         """
         from charz.schema.catalog import DeviceSplit
 
@@ -131,14 +131,14 @@ class Train(Core):
         return self.cut(scoped.rows("training_step", _SECTIONS[section], f"{limit} {order}"), top, "splits")
 
     def _check_own_rules(self, models: list[str], adapter: int | None, repeated: list[str]) -> None:
-        """Raise `CharzError` where a question would say again what a model's own code says."""
+        """Raise `CharzError` where an option repeats what the model's own code does."""
         connection = self.connection()
         for model in models:
             if adapter is not None and connection.execute(
                 "SELECT 1 FROM tensor WHERE model = ? AND role = 'weight' AND NOT is_trained LIMIT 1", [model]
             ).fetchone():
                 raise CharzError(
-                    "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"{model} says which of them train",
+                    "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"{model} chooses the trained weights itself",
                     "leave --adapter out, or ingest the model without frozen weights",
                 )  # fmt: skip
             if set(repeated) != {"none"} and connection.execute(
@@ -146,21 +146,21 @@ class Train(Core):
             ).fetchone():
                 raise CharzError(
                     "recomputation of a model that has checkpoints itself", f"--recompute {','.join(repeated)}",
-                    f"{model} says what its backward pass repeats", "leave --recompute out, or ingest the model without checkpoints",
+                    f"{model} chooses its recomputation itself", "leave --recompute out, or ingest the model without checkpoints",
                 )  # fmt: skip
 
     def _say_ideal(self, scoped: Scoped) -> None:
-        """Say of an answer that is no framework's that it is an ideal, and which frameworks there are."""
+        """Report that an answer without a framework is an ideal, and list the frameworks."""
         query = "SELECT DISTINCT framework FROM split_framework JOIN run USING (backend) WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
             known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY framework, backend").fetchall()
             self.messages.remark(
-                f"{ideal} is an ideal and no framework: kernels as fast as the backend's by themselves;"
+                f"{ideal} is an ideal without a framework's overhead: kernels as fast as the backend's alone;"
                 f" --framework takes {', '.join(f'{name} ({backend})' for name, backend in known)}"
             )
 
     def _trained_names(self, models: list[str]) -> list[str]:
-        """Names with `,train` where that is what the file has."""
+        """Append `,train` to names where the file has that model."""
         known = dict(self.connection().execute("SELECT model, is_training FROM model").fetchall())
         found = [name if known.get(name, True) else f"{name},train" for name in models]
         found = [f"{name},train" if name not in known and f"{name},train" in known else name for name in found]
@@ -179,7 +179,7 @@ class Train(Core):
 def _degrees(
     axes: list[list[int]], devices: list[int], global_batch: int | None, batches: list[int]
 ) -> Iterator[dict[str, Any]]:
-    """Degrees that divide one another; micro batches as many as give a step so many samples."""
+    """Yield degrees that divide the devices, with the numbers of micro batches that give a step its samples."""
     for tensor, pipeline, interleave, context, expert in itertools.product(*axes):
         shared = tensor * pipeline * context
         if pipeline == 1 < interleave:

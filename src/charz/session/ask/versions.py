@@ -1,4 +1,4 @@
-"""Two versions of a model brought into a file of their own, each from its name, its file or a git revision of that."""
+"""Ingestion of two versions of a model into a temporary file, each by name, file or git revision."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from charz.ingest.rows import Ingested
 
 _VERSION = re.compile(r"(?:(?P<revision>[^:]+):)?(?P<model>(?P<file>[^:]+\.py)(:\w+)?)")
-"""A model of a Python file, of now or of a git revision."""
+"""A model of a Python file, current or of a git revision."""
 
 
 def file_of(text: str) -> str | None:
-    """The Python file that a version names, of a revision or of now; None of a model's name."""
+    """Return the Python file that a version names; None for a model's name."""
     match = _VERSION.fullmatch(text)
     return match["file"] if match else None
 
 
 def is_trace(text: str) -> bool:
-    """Whether a text names a trace and no model."""
+    """Return True if a text names a trace."""
     return text.endswith((".json", ".json.gz")) and not text.endswith("config.json")
 
 
@@ -42,10 +42,10 @@ def is_trace(text: str) -> bool:
 def ingested(
     database: Path, wanted: Mapping[str, str], known: Sequence[str], inputs: Sequence[str], messages: Messages
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A copy of a database that has every version too, and the name of each in it; gone at the end.
+    """Yield a temporary copy of a database with every version added, and the name of each in it.
 
-    `wanted` gives a model, a file or `REVISION:FILE.py[:CLASS]` by the name of the version; files get `inputs`. What was traced is
-    kept for the next time, until a file that it was read from changes. Raises `CharzError` where one cannot be ingested.
+    `wanted` gives a model, a file or `REVISION:FILE.py[:CLASS]` by name of the version; files get `inputs`. Traces are kept until one of
+    their source files changes. Raise `CharzError` where ingestion fails.
     """
     from charz.ingest.compile.rules import from_connection
     from charz.ingest.write import write
@@ -76,12 +76,12 @@ def ingested(
 
 
 def _free(version: str, known: Sequence[str]) -> str:
-    """A name that no model of the file has."""
+    """Return a name that no model of the file has."""
     return next(name for name in (version + "_" * count for count in range(len(known) + 1)) if name not in known)
 
 
 def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messages: Messages) -> Ingested:
-    """The rows of a version, traced in a process of its own, where modules of one name in two revisions stay apart, or as kept."""
+    """Return the rows of a version, traced in a separate process, which keeps equally named modules of two revisions apart, or from an earlier trace."""
     from charz.ingest import kept
 
     model, where, place = text, Path.cwd(), str(Path.cwd())
@@ -93,24 +93,24 @@ def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messag
     with messages.progress(f"tracing {text}", 1) as done:
         found, is_kept = kept.traced(request, where, place, template.folder() / "traces")
         done(text)
-    messages.remark(f"{text} is traced as it was" if is_kept else f"{text} is traced anew")
+    messages.remark(f"{text} reuses an earlier trace" if is_kept else f"{text} is traced")
     return found
 
 
 def _check_out(revision: str, folder: Path, text: str) -> str:
-    """The files of a git revision in a folder, from the folder that the command runs in downwards; gives the name of their content."""
+    """Check out the files of a git revision at and below the working directory into a folder; return the hash of their content."""
     folder.mkdir()
     archive = folder.with_suffix(".tar")
     _git(text, "archive", "--format=tar", f"--output={archive}", revision)
     if hasattr(tarfile, "data_filter"):
         shutil.unpack_archive(archive, folder, filter="data")
-    else:  # Python before 3.11.4 has no filters; whoever traces a revision runs its code.
+    else:  # Python before 3.11.4 has no filters; tracing a revision runs its code anyway.
         shutil.unpack_archive(archive, folder)
     return _git(text, "rev-parse", f"{revision}:./")
 
 
 def _git(text: str, *words: str) -> str:
-    """What git answers."""
+    """Run git and return its output."""
     try:
         done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     except FileNotFoundError:

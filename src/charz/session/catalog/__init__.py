@@ -1,1 +1,1 @@
-"""What a database knows: parts, scenarios, models, measured runs, and fits to these."""
+"""Commands about the content of a database: parts, scenarios, models, measurements and fits."""

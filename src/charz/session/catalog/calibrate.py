@@ -1,4 +1,4 @@
-"""Rows of the catalog fitted to measured runs."""
+"""The command that fits catalog rows to measured runs."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
 
 
 class Calibrate(Core):
-    """Fits of the catalog to measured runs."""
+    """Fits of catalog rows to measured runs."""
 
     @answer(is_writing=True)
     def calibrate(
         self,
-        target: Annotated[str | None, Text("Whom the rows are for: hardware:PART or family:gpu.")] = None,
+        target: Annotated[str | None, Text("Scope of the rows: hardware:PART or family:gpu.")] = None,
         *,
-        hardware: Annotated[Names | None, Text("Parts to fit on; default all measured ones of the scope.")] = None,
-        backend: Annotated[Names | None, Text("Backends; default all measured ones.")] = None,
+        hardware: Annotated[Names | None, Text("Parts to fit on; default every measured part of the scope.")] = None,
+        backend: Annotated[Names | None, Text("Backends; default every measured backend.")] = None,
         where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = FITTED,
-        strength: Annotated[float, Text("Pull toward the family's values; 0 is none.", least=0.0)] = 1.0,
-        folds: Annotated[int, Text("Folds of model families left out.", least=2)] = 6,
-        host_factor: Annotated[float, Text("Host time of the machine over the reference.", least=0.0)] = 1.0,
+        strength: Annotated[float, Text("Strength of the pull toward the family's values; 0 disables it.", least=0.0)] = 1.0,
+        folds: Annotated[int, Text("Number of folds for cross-validation over model families.", least=2)] = 6,
+        host_factor: Annotated[float, Text("Ratio of the machine's host time to the reference.", least=0.0)] = 1.0,
         suite: Annotated[
-            bool, Text("Fit to a suite of operators: keep the rows whatever the error on those left out.")
+            bool, Text("Fit to a suite of operators: keep the rows whatever their error on left-out families.")
         ] = False,
         shipped: Annotated[
             str | None,
             Text(
-                "Fit rows that charz ships instead of a scope's: gemm, tiles_mma, tiles_wgmma, tiles_tcgen05,"
-                " collectives, timm, bands or operators. They go to --csv alone."
+                "Fit rows that charz ships, not those of a scope: gemm, tiles_mma, tiles_wgmma, tiles_tcgen05,"
+                " collectives, timm, bands or operators. They are written to --csv only."
             ),
         ] = None,
         package: Annotated[
             File | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
         ] = None,
         write: Annotated[bool, Text("Store the rows in the database.")] = True,
-        csv: Annotated[File | None, Text("Folder whose tables get the rows, e.g. hardware_catalog/tables.")] = None,
+        csv: Annotated[File | None, Text("Folder of the CSV tables to write, e.g. hardware_catalog/tables.")] = None,
     ) -> Rows:
-        """Fit few parameters a kernel class, give the error on model families and parts left out, store the rows.
+        """Fit a few parameters a kernel class, report the error on left-out model families and parts, and store the rows.
 
-        The database keeps its other rows: those of a part win over those of its family.
+        Other rows of the database stay. Rows of a part take precedence over those of its family.
         """
         package, csv = path_of(package), path_of(csv)
         if shipped is not None:
@@ -66,7 +66,7 @@ class Calibrate(Core):
             }  # fmt: skip
             given = [name for name, is_given in own.items() if is_given]
             if given:
-                raise CharzError("--shipped fits by its own settings", ", ".join(given), next="leave them out")
+                raise CharzError("--shipped has settings of its own", ", ".join(given), next="leave them out")
             return self._ship(shipped, package, csv)
         if target is None or package is not None:
             where_wrong = "--package" if target else "TARGET"
@@ -99,7 +99,7 @@ class Calibrate(Core):
         csv: Path | None = None,
         **options: Any,
     ) -> Rows:
-        """Fit, and put the rows where they go; the error of each backend on what its fit did not see."""
+        """Fit, store the rows, and return each backend's error on left-out data."""
         import polars as pl
 
         from charz.hardware_catalog.calibration import calibrate, catalog_csv, store, whole_models
@@ -120,7 +120,7 @@ class Calibrate(Core):
             kept = (
                 ""
                 if result.is_better
-                else "; no better than the rows in force on families left out: only its bands are kept"
+                else "; no better on left-out families than the present rows: only its bands are kept"
             )
             self.messages.remark(
                 f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters;"
@@ -130,15 +130,15 @@ class Calibrate(Core):
         return of_frame(pl.concat(tables, how="diagonal_relaxed"))
 
     def _ship(self, name: str, package: Path | None, csv: Path | None) -> Rows:
-        """Fit shipped rows, put them in the tables of a folder, and say what they came to."""
+        """Fit shipped rows, write them to the tables of a folder, and return a report."""
         from charz.hardware_catalog.calibration import catalog_csv
         from charz.hardware_catalog.calibration import shipped as fits
 
         rows = fits.fit(self.connection(create=True), name, package)
         count = len(rows.efficiency) + len(rows.bands) + len(rows.constants)
         if csv is None:
-            self.messages.remark(f"{count} rows fitted; --csv hardware_catalog/tables puts them there")
+            self.messages.remark(f"{count} rows fitted; --csv hardware_catalog/tables writes them there")
         else:
             catalog_csv.replace_rows(csv, rows)
-            self.messages.remark(f"{count} rows put in {csv}")
+            self.messages.remark(f"{count} rows written to {csv}")
         return of_frame(rows.report)

@@ -1,4 +1,4 @@
-"""A condition in SQL on measurement rows, as people write it."""
+"""SQL conditions on measurement rows."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 OWN = (questions.FITTED, questions.SCORED)
-"""Conditions that charz wrote itself."""
+"""Conditions written by charz."""
 
 
 LIMITS = sandbox.Limits()
-"""What a condition of somebody's may take."""
+"""Limits of a user's condition."""
 
 
 def of_session(session: Core, text: str) -> str:
-    """A condition on measurement rows as charz may run it: its own as it is, anybody's as the rows for which it holds, found
-    in the sandbox within the limits of a query. Raises `CharzError` for what is none."""
+    """Convert a condition into one that is safe to run: charz's own stays, a user's becomes the list of rows for which the sandbox finds it
+    true. Raise `CharzError` for an invalid one."""
     if text in OWN:
         return text
     from ..ask.sql import scoped_to
 
-    session.connection()  # brings a file of another charz up to this one: the other process cannot write
+    session.connection()  # updates a file of an older charz, since the other process cannot write
     query = questions.matching(of_text(text))
     of_file = (session.path, False, Scope(), (), query, (), (), None, None, None, None)
     with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:
@@ -41,7 +41,7 @@ def of_session(session: Core, text: str) -> str:
 
 
 def of_text(text: str) -> str:
-    """A condition as the engine parses it, so that it is one expression. Raises `CharzError` for what is none."""
+    """Return the one expression of a condition as the engine parses it. Raise `CharzError` for an invalid one."""
     import duckdb
 
     try:

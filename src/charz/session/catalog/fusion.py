@@ -1,4 +1,4 @@
-"""How the fusion of models compares with inductor's."""
+"""The command that compares the fusion of models with inductor's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Fusion(Core):
-    """How the fusion of models compares with inductor's."""
+    """Comparison of fusion rules with inductor."""
 
     def _fused(self, models: list[str], by_pair: bool) -> Rows:
         """Let inductor plan the loops of models on this machine's CPU, and compare its plan with the fusion rules.
@@ -36,7 +36,7 @@ class Fusion(Core):
         return Rows(columns, [(name, *_agreement(found)) for name, found in examined.items()])
 
     def _examined(self, spec: Spec) -> Examination:
-        """What inductor plans for a model, asked for once as long as the rules of the file stay."""
+        """Return inductor's plan for a model, requested once while the rules of the file stay."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.inductor import examine
 
@@ -66,7 +66,7 @@ def _agreement(found: Examination) -> tuple[Any, ...]:
 
 
 def _differences(found: Examination) -> list[tuple[str, str, str, int]]:
-    """Producer, consumer, who fuses them and how often, the most frequent first."""
+    """Count producer, consumer and who fuses them, the most frequent first."""
     operators = found.flow.names
     counts = Counter(
         (operators[edge.producer][0], operators[edge.consumer][0], "rules" if edge.is_predicted else "inductor")

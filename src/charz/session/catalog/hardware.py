@@ -1,4 +1,4 @@
-"""Parts of the hardware catalog: what people add, change and look up."""
+"""Commands about parts of the hardware catalog."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PART = f"""
     SELECT hardware, {", ".join(f"h.{fact}" for fact in _FACTS)}, p.dataflow
     FROM hardware AS h JOIN part AS p USING (hardware) WHERE hardware = ?
 """
-"""What is said of a part in words; its dataflow is its family's where it states none."""
+"""Query for the facts of a part that are words; its dataflow is its family's unless it states one."""
 
 _NUMBERS = ("field", "value", "unit", "standing", "is_edited", "follows_edit", "formula")
 
@@ -46,12 +46,12 @@ class PartText:
     """A part as the text of a YAML file."""
 
     name: str
-    """Id of the part in it."""
+    """Id of the part in the text."""
     text: str
 
 
 def _written(make: Callable[..., PartText]) -> Callable[..., str]:
-    """Make a method that writes a part as text a command that writes a file and answers with its name."""
+    """Make a method that returns a part's text also a command that writes a file and returns its name."""
 
     @functools.wraps(make)
     def text(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> str:
@@ -72,7 +72,7 @@ def _written(make: Callable[..., PartText]) -> Callable[..., str]:
 
 
 class Hardware:
-    """Parts of the catalog of a session's database; without a file, of the shipped catalog."""
+    """Parts of a session's database, or of the shipped catalog where the database does not exist."""
 
     def __init__(self, session: Core) -> None:
         self.session = session
@@ -91,10 +91,10 @@ class Hardware:
         self,
         part: AnyPart,
         *,
-        sources: Annotated[bool, Text("Say of each number where it comes from.")] = False,
+        sources: Annotated[bool, Text("Show the source of each number.")] = False,
         section: Literal["numbers", "part", "conflicts"] = "numbers",
     ) -> Rows:
-        """Show every number of a part, with --sources where each comes from, and where sources disagree."""
+        """Show every number of a part, with --sources the source of each, and where sources disagree."""
         connection = self.session.catalog()
         hardware = resolve(connection, part)
         if section == "part":
@@ -106,14 +106,14 @@ class Hardware:
         query = f"SELECT {', '.join(columns)} FROM hardware_value WHERE hardware = ? ORDER BY field"
         counted = "SELECT count(*), count(*) FILTER (is_guess) FROM hardware_value WHERE hardware = ?"
         ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
-        more = "" if sources else "; --sources says where each comes from"
+        more = "" if sources else "; --sources shows the source of each"
         self.session.messages.remark(f"{count} numbers, {guesses} of them guesses{more}")
         warn(self.session.messages, connection, hardware)
         return of_query(connection.sql(query, params=[hardware]), "hardware_value")
 
     @answer()
     def diff(self, first: AnyPart, second: AnyPart) -> Rows:
-        """Compare two parts number by number; numbers of other scopes, such as a unit's and a chip's, have no ratio."""
+        """Compare two parts number by number. Numbers of different scopes, such as a unit's and a chip's, have no ratio."""
         connection = self.session.catalog()
         parts = [resolve(connection, name) for name in (first, second)]
         query = "SELECT * EXCLUDE (first_hardware, second_hardware) FROM part_difference WHERE first_hardware = ? AND second_hardware = ?"
@@ -127,13 +127,13 @@ class Hardware:
         self,
         part: AnyPart,
         *,
-        id: Annotated[str | None, Text("Id of the part in the file; else that of the part and _copy.")] = None,
-        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        id: Annotated[str | None, Text("Id of the part in the file; default PART_copy.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts it unchanged.
+        """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts the file unchanged.
 
-        What follows from the numbers is left out: twice the tiles need one number changed.
+        Derived numbers are left out, so that twice the tiles need one changed number.
         """
         from charz.hardware_catalog import part_text
 
@@ -147,11 +147,11 @@ class Hardware:
         self,
         family: Annotated[str, Text("cpu, gpu, tpu, kpu, npu or dsp.")],
         *,
-        id: Annotated[str | None, Text("Id of the part in the file; else my_FAMILY.")] = None,
-        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        id: Annotated[str | None, Text("Id of the part in the file; default my_FAMILY.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Write a YAML file to fill in for a part of your own, each number with what it means and an example."""
+        """Write a YAML template for a part of your own, each number with its meaning and an example."""
         from charz.hardware_catalog import part_text
 
         connection = self.session.catalog()
@@ -163,23 +163,23 @@ class Hardware:
     def import_(
         self,
         *,
-        scale_sim: Annotated[File | None, Text("Configuration of SCALE-Sim.")] = None,
-        timeloop: Annotated[File | None, Text("Architecture of Timeloop in YAML.")] = None,
-        clock: Annotated[Amount | None, Text("Clock where the file says none, e.g. 1GHz.")] = None,
+        scale_sim: Annotated[File | None, Text("Configuration file of SCALE-Sim.")] = None,
+        timeloop: Annotated[File | None, Text("Architecture file of Timeloop in YAML.")] = None,
+        clock: Annotated[Amount | None, Text("Clock if the file states none, e.g. 1GHz.")] = None,
         dram: Annotated[
-            Amount | None, Text("Bandwidth of main memory where the file says none, e.g. 25.6GB/s.")
+            Amount | None, Text("Bandwidth of main memory if the file states none, e.g. 25.6GB/s.")
         ] = None,
-        id: Annotated[str | None, Text("Id of the part; else the file's name.")] = None,
-        out: Annotated[File | None, Text("File to write; on the command line else ID.yaml in this folder.")] = None,
+        id: Annotated[str | None, Text("Id of the part; default the file's name.")] = None,
+        out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Write a design of another tool as a part's file that `charz hardware add` accepts: its array, memories and clock."""
+        """Convert a design of another tool, its array, memories and clock, to a part file that `charz hardware add` accepts."""
         from charz.hardware_catalog import exchange
 
         given = {"scale_sim": scale_sim, "timeloop": timeloop}
         named = [(kind, Path(file)) for kind, file in given.items() if file is not None]
         if len(named) != 1:
-            raise CharzError("one file", f"{len(named)} are named", next="name one, by --scale-sim or by --timeloop")
+            raise CharzError("one file", f"{len(named)} are named", next="name one with --scale-sim or --timeloop")
         ((kind, file),) = named
         if not file.is_file():
             raise CharzError("no such file", str(file))
@@ -192,14 +192,14 @@ class Hardware:
 
     @answer()
     def check(
-        self, file: Annotated[File | None, Text("YAML file of a part; without one, the shipped catalog.")] = None
+        self, file: Annotated[File | None, Text("YAML file of a part; default the shipped catalog.")] = None
     ) -> Rows:
-        """Apply every lint to a part file, or to the whole shipped catalog, and say what parts lack to answer or to give energies;
-        exit code 1 at either. Numbers that contradict others though each may be (`part_warning`) are said, and are no fault.
+        """Apply every lint to a part file or to the shipped catalog, and list what parts lack for answers or energies; exit code 1 in
+        either case. Valid numbers that contradict others (`part_warning`) are reported, but are no fault.
 
-        Nothing is ingested or written. A file's part is asked about with the rules and scenarios that ship. Of the shipped
-        catalog, rules of memory's energy are also held against what documents state (`energy_fact`), and parts against the rules
-        of their process (`silicon_check`): what is more than 1.5 apart is listed, and is no fault.
+        Nothing is ingested or written. A file's part is tested with the shipped rules and scenarios. In the shipped catalog, energy rules
+        of memory are also compared with documents (`energy_fact`), and parts with the rules of their process (`silicon_check`): deviations
+        above a factor of 1.5 are listed, but are no fault.
         """
         from charz.hardware_catalog import energy_check, loader
         from charz.hardware_catalog.problem import CatalogError
@@ -227,8 +227,8 @@ class Hardware:
         return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
 
     def _lacks_of(self, rows: Mapping[type[Row], Sequence[Row]]) -> Sequence[str]:
-        """What keeps a part from answering beside those that ship, a line each, and remarks on what is hardly meant: in a copy of a
-        database without models that keeps no triggers, since nothing else is written there."""
+        """Return what a part lacks for answers next to the shipped parts, and warn of doubtful numbers, in a temporary database without
+        models and triggers."""
         import tempfile
 
         from charz.schema import database
@@ -253,9 +253,9 @@ class Hardware:
         self,
         file: Annotated[File, Text("YAML file of a part.")],
         *,
-        replace: Annotated[bool, Text("Take the place of a part of your own.")] = False,
+        replace: Annotated[bool, Text("Replace a part of your own.")] = False,
     ) -> Rows:
-        """Add a part of your own from a YAML file, checked by the lints of the shipped catalog."""
+        """Add a part of your own from a YAML file, after the lints of the shipped catalog."""
         file = Path(file)
         with self.session.changing() as connection:
             wanted = _insert(connection, file, replace)
@@ -263,7 +263,7 @@ class Hardware:
             warn(self.session.messages, connection, wanted)
         for lack in lacks:
             self.session.messages.remark(lack)
-        self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows what follows from its numbers")
+        self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows the numbers derived from it")
         return Rows(("added",), [(wanted,)])
 
     @answer(is_writing=True)
@@ -278,8 +278,8 @@ class Hardware:
         return Rows(("removed",), [(hardware,)])
 
     @answer(is_writing=True)
-    def sync(self, *, dry_run: Annotated[bool, Text("Show what would change and change nothing.")] = False) -> Rows:
-        """Bring the shipped catalog into an older database, keeping your parts and edits."""
+    def sync(self, *, dry_run: Annotated[bool, Text("Show the changes without making them.")] = False) -> Rows:
+        """Update an older database to the shipped catalog, keeping your parts and edits."""
         from charz.hardware_catalog import loader
         from charz.hardware_catalog import sync as syncing
         from charz.sql import maintain
@@ -304,7 +304,7 @@ class Hardware:
 
 
 def resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
-    """A part's id by any name it has."""
+    """Return a part's id by any of its names."""
     from charz.hardware_catalog import names
 
     return names.resolve(connection, part)
@@ -317,7 +317,7 @@ def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = False) -> str:
-    """Add the part of a file, checked against what the database has; returns its id."""
+    """Add the part of a file after checks against the database, and return its id."""
     from charz.hardware_catalog import loader, part_file
     from charz.schema import database
     from charz.sql import maintain
@@ -332,7 +332,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
 
 
 def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
-    """What a part is checked against, as the database has it: names of parts, sources, families, formats and what numbers can be."""
+    """Return the database's rows that a part is checked against: parts, sources, families, formats and valid numbers."""
     from charz.hardware_catalog.loader import Catalog
     from charz.hardware_catalog.sync import stored
     from charz.schema.catalog import (
@@ -354,7 +354,7 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
 
 
 def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
-    """Parts that are further from the rules of their process than `silicon_check` lets pass, a line each."""
+    """List the parts that deviate from the rules of their process by more than `silicon_check` allows, a line each."""
     query = "SELECT hardware, quantity, ruled, stated, factor FROM silicon_check WHERE is_off ORDER BY quantity, factor DESC, 1"
     return [
         f"{part}: {quantity} {ruled:.4g} by the rules of its process, {stated:.4g} as stated: {factor:.2g} times apart"
@@ -363,17 +363,17 @@ def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
 
 
 def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:
-    """What a part, or any, lacks to answer and what to do about it, a line each."""
+    """List what a part, or any, lacks for answers and what to do about it, a line each."""
     order = "ORDER BY hardware, backend, lack"
     found = connection.execute(f"SELECT hardware, reason, next FROM part_lack {order}").fetchall()
     return [f"{part}: {reason}; {next}" for part, reason, next in found if hardware in (None, part)]
 
 
 def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> None:
-    """Say what of the numbers of a part, or of any, contradicts others of it, though each may be."""
+    """Warn of valid numbers of a part, or of any, that contradict others of it."""
     from charz.sql.evaluate import stored
 
-    # The file's own view: a session that asks an engine hides those of models.
+    # The file's own view: a session with an engine hides those of models.
     query = f"SELECT hardware, reason, next FROM {stored(connection, 'part_warning')} ORDER BY hardware, warning"
     for part, reason, next in connection.execute(query).fetchall():
         if hardware in (None, part):
@@ -381,7 +381,7 @@ def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: st
 
 
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
-    """Delete every row of a part of the user's; a shipped part stays, an unknown one is no matter."""
+    """Delete every row of a user's part. Raise `CharzError` for a shipped one, ignore an unknown one."""
     from charz.hardware_catalog.sync import shipped_sources
     from charz.schema import database
     from charz.schema.catalog import Hardware as Part

@@ -1,4 +1,4 @@
-"""Runs of models on this machine."""
+"""The command that measures models on this machine."""
 
 from __future__ import annotations
 
@@ -46,44 +46,42 @@ _MEASURED = (
 
 
 class Measure(Calibrate, Fusion):
-    """Runs of models on this machine."""
+    """Measurements of models on this machine."""
 
     @answer("runs", alone=("fusion", "fusion_pairs"), is_writing=True)
     def measure(
         self,
         models: Annotated[
-            Names | None, Text("Models as `charz ingest` takes them; operators as synthetic:KIND.")
+            Names | None, Text("Models, named as for `charz ingest`; operators as synthetic:KIND.")
         ] = None,
         *,
         device: Annotated[str, Text("cpu or cuda.")] = "cpu",
-        backend: Annotated[Names | None, Text("eager or inductor; repeat.")] = None,
+        backend: Annotated[Names | None, Text("eager or inductor; repeatable.")] = None,
         batch: Annotated[Sizes | None, Text("Samples in one run: 8, 1,8,64 or 1:64 (doubling).")] = None,
         sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
-        precision: Annotated[Names | None, Text("fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeat.")] = None,
+        precision: Annotated[Names | None, Text("fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeatable.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
-        seconds: Annotated[float, Text("Least time spent on each measurement.", least=0.0)] = 2.0,
+        seconds: Annotated[float, Text("Shortest time spent on each measurement, in s.", least=0.0)] = 2.0,
         quantile: Annotated[
             float,
-            Text("Share of runs faster than the time kept: on a machine shared with others, 0.1.", least=0.0, most=1.0),
+            Text("Quantile of the run times to store; use 0.1 on a shared machine.", least=0.0, most=1.0),
         ] = 0.5,
         rounds: Annotated[
-            int, Text("Passes over all that is asked, so that a slow minute touches everything alike.", least=1)
+            int, Text("Passes over all measurements, which spread a slow minute over all of them.", least=1)
         ] = 1,
         settings: Annotated[Names | None, Text("KEY=VALUE of a synthetic model.", flag="set")] = None,
-        operators: Annotated[bool, Text("Also keep the time of every operator, from a profiler trace.")] = True,
-        hardware: Annotated[str | None, Text("Part this is; default by the name the device gives itself.")] = None,
+        operators: Annotated[bool, Text("Also store the time of every operator, from a profiler trace.")] = True,
+        hardware: Annotated[str | None, Text("Part that is measured; default by the name of the device.")] = None,
         characterize: Annotated[
-            str | None, Text("Draft a part of this name from this CPU and fit its efficiency rows.")
+            str | None, Text("Write a draft of this CPU as a part of this name, and fit its efficiency rows.")
         ] = None,
         section: Literal["runs", "fusion", "fusion_pairs"] = "runs",
     ) -> Rows:
-        """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
+        """Run models on this machine and store median, spread, peak memory, operator times, and energy if the device counts it.
 
-        Rows are kept under the data set `measured:NAME-OF-DEVICE`, also those before a failure or Ctrl-C;
-        `charz validate` holds predictions against them. `--characterize NAME` (ten minutes, CPU) writes
-        NAME.yaml, adds the part, measures a suite of small and six whole networks and fits the part's
-        efficiency rows to them. NAME is a new one, or that of a part characterized before whose NAME.yaml
-        was moved or removed.
+        Rows are stored in the data set `measured:NAME-OF-DEVICE`, also those before a failure or Ctrl-C; `charz validate` compares predictions with them.
+        `--characterize NAME` (ten minutes, CPU) writes NAME.yaml, adds the part, measures a suite of small models and six whole networks, and fits the
+        part's efficiency rows to them. NAME is new, or that of an earlier characterized part whose NAME.yaml was moved or removed.
 
         `--fusion` runs nothing: inductor plans the loops of each model for this CPU, and its plan is compared with the fusion rules.
         `--fusion-pairs` lists the pairs of operators on which the two differ.
@@ -126,12 +124,12 @@ class Measure(Calibrate, Fusion):
         return self._measure([(spec, wanted) for spec in specs], hardware, operators, rounds)
 
     def _measure(self, wanted: Wanted, hardware: str | None, operators: bool, rounds: int) -> Rows:
-        """Measure every model under each of its settings and keep what was measured."""
+        """Measure every model under each of its settings and store the results."""
         from charz.ingest.measure import materialize, run
         from charz.ingest.sources import build
 
         cases = [(spec, run.Settings(**chosen)) for spec, several in wanted for chosen in several]
-        # What cannot be measured or kept must show before minutes are spent.
+        # Invalid measurements must fail before minutes are spent.
         for spec, group in itertools.groupby(cases, key=lambda case: case[0]):
             request = build(spec)
             for _, settings in group:
@@ -139,7 +137,7 @@ class Measure(Calibrate, Fusion):
         with self.changing():
             pass
         if run.is_busy():
-            self.messages.warn("other work is running here: times will come out too long")
+            self.messages.warn("other work is running on this machine: times will be too long")
         results: dict[int, Result] = {}
         kept: dict[int, dict[str, Any]] = {}
         traces: list[Any] = []
@@ -149,7 +147,7 @@ class Measure(Calibrate, Fusion):
                 with self.messages.progress("measure", rounds * len(cases)) as done:
                     for last in [False] * (rounds - 1) + [True]:
                         for number, (spec, settings) in enumerate(cases):
-                            # Built anew each time: making a model real uses the meta module up.
+                            # Each round builds the model again, since materializing it consumes the meta module.
                             request = build(spec)
                             result, call = _run(request, settings)
                             results[number] = results[number].joined(result) if number in results else result
@@ -171,7 +169,7 @@ class Measure(Calibrate, Fusion):
         return Rows(_MEASURED, shown)
 
     def _keep_measured(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
-        """Add the rows, in place of earlier ones of the same conditions."""
+        """Store the rows in place of earlier ones of the same conditions."""
         import polars as pl
 
         from charz.ingest.measurements import store
@@ -195,11 +193,11 @@ class Measure(Calibrate, Fusion):
                 what = f"runs on {frame['hardware_name'][0]}"
                 source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=what)
                 store.store(connection, pl.concat([left, new]), row_type, [source])
-        self.messages.remark(f"{len(rows)} measurements kept; `charz validate` holds predictions against them")
+        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares predictions with them")
 
     def _characterize(self, part_id: str, seconds: float, quantile: float, rounds: int) -> Rows:
-        """Draft the part, add it, measure the suite, fit."""
-        from charz.hardware_catalog import loader  # noqa: F401  # fails early where the catalog is broken
+        """Write a draft of the part, add it, measure the suite, and fit."""
+        from charz.hardware_catalog import loader  # noqa: F401  # fails early if the catalog is broken
         from charz.ingest.measure import characterize
         from charz.ingest.run import run as ingest
         from charz.ingest.sources.spec import parse
@@ -232,16 +230,16 @@ class Measure(Calibrate, Fusion):
         return measured
 
     def _new_part_file(self, part_id: str) -> Path:
-        """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
+        """Return the draft's path. Raise `CharzError` for an invalid id, for another's part and for an existing file."""
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", part_id):
             raise CharzError("not an id of a part", part_id, next="use letters, digits, _ and -, e.g. my_machine")
         path = Path(f"{part_id}.yaml")
         if path.exists():
-            next = "move or remove it to characterize anew"
-            raise CharzError("this part's file is there already", str(path.resolve()), next=next)
+            next = "move or remove it to characterize again"
+            raise CharzError("this part's file exists already", str(path.resolve()), next=next)
         if not os.access(path.parent, os.W_OK):
             raise CharzError("the part's file cannot be written", str(path.parent.resolve()))
-        with self.changing() as connection:  # to write, so that a folder where nothing can be kept shows now
+        with self.changing() as connection:  # fails early in a folder that is not writable
             known = _parts_called(connection, part_id)
             origin = (
                 "SELECT hardware FROM hardware SEMI JOIN hardware_provenance USING (hardware) WHERE origin = 'user'"
@@ -253,7 +251,7 @@ class Measure(Calibrate, Fusion):
 
 
 def _parts_called(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
-    """Parts that have a name, as id, full name or alias, in capitals or not."""
+    """Return the parts with this id, full name or alias, regardless of case."""
     query = "SELECT DISTINCT hardware FROM hardware LEFT JOIN hardware_alias USING (hardware)"
     tests = "lower(?) IN (lower(hardware), lower(name), lower(coalesce(alias, '')))"
     return {part for (part,) in connection.execute(f"{query} WHERE {tests}", [name]).fetchall()}
@@ -286,7 +284,7 @@ def _shown(name: str, settings: Settings, result: Result) -> tuple[Any, ...]:
 
 
 def _row(request: Request, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
-    """A `measurement` row."""
+    """Make a `measurement` row."""
     import torch
 
     return {
@@ -315,22 +313,22 @@ def _row(request: Request, settings: Settings, result: Result, hardware: str) ->
 
 
 def _check_suite_alone(options: Mapping[str, object]) -> None:
-    """Raise `CharzError` if one is given that the suite of `--characterize` has no use for."""
+    """Raise `CharzError` for an option that the suite of `--characterize` ignores."""
     given = [name for name, value in options.items() if value]
     if given:
         raise CharzError(
             "--characterize measures a suite of its own", ", ".join(given),
-            next="leave that out, or --characterize; --seconds, --quantile and --rounds go with it",
+            next="leave these out; --characterize takes --seconds, --quantile and --rounds",
         )  # fmt: skip
 
 
 def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:
-    """Host time of an operator here over that of the catalog's eager backend on CPUs."""
+    """Return the ratio of an operator's host time here to that of the catalog's eager backend on CPUs."""
     query = "SELECT host_kernel_s FROM backend_support WHERE backend = 'eager' AND family = 'cpu' AND vendor = '*'"
     ((reference,),) = connection.execute(query).fetchall()
     return operator_s / float(reference)
 
 
 def _pairs(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`KEY=VALUE` texts as pairs."""
+    """Split `KEY=VALUE` texts into pairs."""
     return tuple((key, value) for key, _, value in (v.partition("=") for v in values))

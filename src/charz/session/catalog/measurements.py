@@ -1,4 +1,4 @@
-"""Measured results: files of them brought in, and what a database holds."""
+"""Commands that import measured results and list them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Measurements:
-    """Measured results in a session's database."""
+    """Measured results of a session's database."""
 
     def __init__(self, session: Core) -> None:
         self.session = session
@@ -32,13 +32,13 @@ class Measurements:
             File, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
         ],
         *,
-        map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeat.")] = None,
-        source: Annotated[str | None, Text("Name of the data set; default the file's name without its suffix.")] = None,
+        map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeatable.")] = None,
+        source: Annotated[str | None, Text("Name of the data set; default the file's name without suffix.")] = None,
         hardware: Annotated[str | None, Text("Part a PyTorch trace ran on.")] = None,
         model: Annotated[str | None, Text("Model a PyTorch trace ran.")] = None,
         backend: Annotated[str, Text("Backend a PyTorch trace ran under.")] = "eager",
     ) -> Rows:
-        """Add a file of measured results, replacing what was imported under the same name."""
+        """Import a file of measured results; it replaces an earlier import of the same name."""
         from charz.ingest.measurements import files
 
         file = Path(file)
@@ -55,12 +55,12 @@ class Measurements:
         if unknown:
             more = ", ..." if len(unknown) > 6 else ""
             self.session.messages.warn(
-                f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows stay, unscored; `charz hardware add` adds a part)"
+                f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows are stored but not scored; `charz hardware add` adds a part)"
             )
         if unscored:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unscored[:6])
             self.session.messages.warn(
-                f"rows without a place in prediction_error: {reasons} (unscored_measurement lists them; `charz validate` asks of every"
+                f"rows without a prediction in prediction_error: {reasons} (unscored_measurement lists them; `charz validate` predicts every"
                 " measured condition, `charz scenario add` stores one)"
             )
         rows = [
@@ -70,17 +70,17 @@ class Measurements:
         return Rows(("file", "table", "row_count", "untimed_count"), rows)
 
     def _say_what_is_missing(self, name: str, batch: Batch) -> None:
-        """Name the columns of a file that no field takes, and what is taken for the fields that it does not say."""
+        """Warn of columns that no field takes, and of fields that were filled with assumed values."""
         if batch.left_out:
             next = "--map FIELD=COLUMN takes one, `charz schema measurement` lists fields"
             self.session.messages.warn(f"{name}: columns left out: {', '.join(batch.left_out)} ({next})")
         if batch.assumed:
             said = ", ".join(f"{field} {value}" for field, value in batch.assumed.items())
-            self.session.messages.warn(f"{name}: taken where the file does not say: {said} (--map FIELD=COLUMN or FIELD:=VALUE)")
+            self.session.messages.warn(f"{name}: assumed where the file states none: {said} (--map FIELD=COLUMN or FIELD:=VALUE)")
 
     @answer()
     def list(self) -> Rows:
-        """Data sets in the database, with how many of their rows can be scored."""
+        """List data sets in the database, with their number of rows that can be scored."""
         from charz.ingest.measurements import files
 
         table = files.overview(self.session.connection())

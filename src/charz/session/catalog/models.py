@@ -1,4 +1,4 @@
-"""The models of a database."""
+"""The command that lists the models of a database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF = "WHERE list_contains(?, model) ORDER BY model"
 
 
 class Models(Core):
-    """The models of a database."""
+    """Models of a database."""
 
     @answer("models", alone=("coverage", "unsized"))
     def models(
@@ -48,7 +48,7 @@ class Models(Core):
 
 
 def _unsized(scoped: Scoped, models: list[str]) -> list[tuple[str, int, int, str]]:
-    """ATen operators without a rule: how many operators they are, of how many models, and the first of these."""
+    """Return each ATen operator without a rule with its count of operators, its count of models and the first model."""
     query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
     found: dict[str, list[str]] = {}
     for operator, model in scoped.execute(query, [models]).fetchall():

@@ -1,4 +1,4 @@
-"""Scenarios: the conditions that models are asked about."""
+"""Commands about scenarios, the conditions under which models are asked about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..question import transferred
 
 
 class Scenario:
-    """Conditions that models are asked about."""
+    """Scenarios of a session's database."""
 
     def __init__(self, session: Core) -> None:
         self.session = session
@@ -35,16 +35,16 @@ class Scenario:
         context: Annotated[int | None, Text("Tokens attended to.", least=1)] = None,
         phase: Annotated[str, Text("forward, prefill or decode.")] = "forward",
         precision: Annotated[
-            Names | None, Text("Precision policies, with commas; else what each backend computes in by default.")
+            Names | None, Text("Precision policies, with commas; else each backend's default.")
         ] = None,
-        backend: Annotated[Names | None, Text("Backends, with commas; else each family's own.")] = None,
+        backend: Annotated[Names | None, Text("Backends, with commas; else each family's default.")] = None,
         memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
-        host_factor: Annotated[float, Text("Host time over the reference.", least=0.0)] = 1.0,
+        host_factor: Annotated[float, Text("Ratio of host time to the reference.", least=0.0)] = 1.0,
         cache: Cache = "warm",
         cap: Cap = None,
         include_transfer: IncludeTransfer = False,
     ) -> Rows:
-        """Add a scenario, or one for each family's default backend."""
+        """Add a scenario for each named backend and precision, else for each family's default backend."""
         fields: dict[str, Any] = {
             "batch": batch,
             "sequence": sequence,
@@ -57,7 +57,7 @@ class Scenario:
             **transferred(include_transfer),
         }
         session = self.session
-        session.conditions(fields)  # what cannot be is said before a file is made
+        session.conditions(fields)  # invalid conditions fail before a file is created
         session.connection(create=True)
         session.check_run(names(backend), names(precision))
         named = names(backend)

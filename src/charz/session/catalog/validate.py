@@ -1,4 +1,4 @@
-"""How far predictions are from measured runs."""
+"""The command that compares predictions with measured runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORST = (
 
 
 class Validate(Core):
-    """How far predictions are from measured runs."""
+    """Errors of predictions against measured runs."""
 
     @answer(*CELLS, "worst")
     def validate(
@@ -36,16 +36,16 @@ class Validate(Core):
         *,
         where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = SCORED,
         least_rows: Annotated[int, Text("Leave out groups with fewer rows.", least=1)] = 5,
-        worst: Annotated[int, Text("How many of the worst rows to explain.", least=0)] = 10,
+        worst: Annotated[int, Text("Number of worst rows to explain.", least=0)] = 10,
         family_only: Annotated[bool, Text("Ignore efficiency rows fitted to single parts.")] = False,
         section: Literal["part", "source", "precision", "batch", "family", "worst"] = "part",
     ) -> Rows:
-        """Give the error of predictions by part, source, precision, batch class and model family, and the worst rows.
+        """Report the error of predictions by part, source, precision, batch class and model family, and the worst rows.
 
-        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of
-        its absolute value, `bias` is its median (above 0 predicts too slow), `mape` the mean of |predicted / measured - 1|.
-        The score of what `report` answers stands first (`unfitted`). The rows of each data set share one factor on the host's
-        dispatch time, fitted on those of them that wait for the host: the other scores are of predictions with that factor.
+        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of its absolute
+        value, `bias` is its median (above 0: predictions are too slow), `mape` the mean of |predicted / measured - 1|.
+        `unfitted_median_error` and `unfitted_bias` score the predictions of `report`. All other scores use one factor on the host's
+        dispatch time a data set, fitted to those of its rows that wait for the host.
         """
         self.stays_here("a validation")
         import polars as pl
@@ -62,7 +62,7 @@ class Validate(Core):
         return of_frame(kept.with_columns(pl.selectors.float().round(3)))
 
     def _scored(self, where: str, is_family_only: bool) -> pl.DataFrame:
-        """Measured runs with their predictions, kept for the next section of the same question."""
+        """Return measured runs with their predictions, kept for the next section of the same question."""
         from charz.hardware_catalog.calibration import validation
 
         connection = self.connection()
@@ -76,19 +76,19 @@ class Validate(Core):
         return self._validated[1]
 
     def _say_refused(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Say which measured networks are others than those ingested by their names."""
+        """Warn of measured networks that differ from the ingested ones of the same name."""
         query = "SELECT DISTINCT model FROM refused_measurement ORDER BY model"
         refused = [name for (name,) in connection.execute(query).fetchall()]
         if refused:
             self.messages.warn(
-                f"refused: rows of {', '.join(refused)}, whose parameters are not those of the network ingested"
+                f"refused: rows of {', '.join(refused)}, whose parameters differ from the ingested network's"
             )
 
     def _say_factors(self, frame: pl.DataFrame) -> None:
-        """Say which factors on the host's time were fitted on the rows that are scored."""
+        """Report the factors on the host's time that were fitted to the scored rows."""
         fitted = frame.filter(frame["host_factor"] != 1.0).unique("source_id").sort("source_id")
         listed = [f"{source} {factor:.2g}" for source, factor in fitted.select("source_id", "host_factor").iter_rows()]
         if listed:
-            self.messages.remark(f"factors on the host's time, fitted on the rows scored: {', '.join(listed)}")
+            self.messages.remark(f"factors on the host's time, fitted to the scored rows: {', '.join(listed)}")
 
     _validated: tuple[tuple[Any, ...], pl.DataFrame] | None = None

@@ -1,1 +1,1 @@
-"""What to take, what to change, what to build."""
+"""Commands that choose parts, changes and designs."""

@@ -1,4 +1,4 @@
-"""A verdict on limits, to build on: PASS or FAIL for each."""
+"""The command that checks limits: PASS or FAIL for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUN = (*TARGET, "latency_s", "energy_per_sample_j AS sample_j", "peak_memory_by
 
 
 class Assert(Core):
-    """A verdict on limits, to build on."""
+    """Verdicts on limits."""
 
     @answer()
     def assert_(
@@ -27,8 +27,8 @@ class Assert(Core):
         *,
         on: Part,
         latency: Annotated[Amount | None, Text("Longest run, e.g. 20ms.")] = None,
-        energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 1J.")] = None,
-        memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
+        energy: Annotated[Amount | None, Text("Largest energy a sample, e.g. 1J.")] = None,
+        memory: Annotated[Amount | None, Text("Largest memory, e.g. 8GiB.")] = None,
         power: Drawn = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
@@ -37,14 +37,13 @@ class Assert(Core):
         cache: Cache = "warm",
         cap: Cap = None,
     ) -> Rows:
-        """Say PASS or FAIL of each limit: of a model on one part under one backend, never under a faster one instead.
+        """Report PASS or FAIL for each limit of a model on one part under one backend; no faster backend is substituted.
 
-        A run that does not fit the part's memory fails, and so does a limit on what charz does not know. Exit code 1 when
-        anything fails, for a build to stop on.
+        A run that does not fit the part's memory fails, as does a limit on an unknown value. Exit code 1 if anything fails, to stop a build.
         """
         wanted = limits(latency, energy, memory, power)
         if not wanted:
-            raise CharzError("no limit to hold", model, next="give one, e.g. --latency 20ms")
+            raise CharzError("no limit to check", model, next="give one, e.g. --latency 20ms")
         scoped, _ = self.target(single(model, on, batch, sequence, precision, backend, cache, cap), "model_report")
         (run,) = scoped.rows("model_report", _RUN, beside=("model_energy",)).frame().to_dicts()
         keys = [run[name] for name in TARGET]

@@ -1,4 +1,4 @@
-"""Parts that do not exist with some models on them: time, energy, what limits it, area, power at rest and dollars."""
+"""Models on hypothetical parts: time, energy, limiting resource, area, static power and dollars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from charz.sql.evaluate import Copies, Scope
 
 VIEWS = ("target_cost", "busy_pace", "part_cost")
-"""Views that the points are made of; what they rest on is evaluated once."""
+"""Views that the points are made of; the relations that they read are evaluated once."""
 
 KEYS = ("hardware", "backend", "precision", "batch")
 FOUND = (
@@ -31,8 +31,7 @@ def evaluated_points(
     weights: Mapping[str, float] | None = None,
     engine: Callable[[Scope], Scoped] | None = None,
 ) -> list[dict[str, Any]]:
-    """Copies of parts under every backend and precision of a question, evaluated together on a cursor of its file, or on what
-    an engine evaluates for their scope."""
+    """Evaluate copies of parts together, under every backend and precision of a question, on a cursor of its file or on an engine."""
     from charz.sql import evaluate
 
     targets = scoped.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
@@ -58,15 +57,15 @@ def evaluated_points(
 
 
 def _made(scoped: Scoped, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Area, power at rest and dollars of each part; without those of the file, which the view has too."""
+    """Return area, static power and dollars of each part, without the file's own parts."""
     rows = scoped.records(f"SELECT hardware, {', '.join((*MADE, *BAND))} FROM part_cost")
     found = {row.pop("hardware"): row for row in rows}
     return {part: found.get(part) or dict.fromkeys((*MADE, *BAND)) for part in parts}
 
 
 def _summed(scoped: Scoped, weights: Mapping[str, float] | None) -> list[dict[str, Any]]:
-    """Every part under every backend and precision, with all models run once one after another, or their weighted mean. What
-    limits it is what sets the pace for the largest part of the time."""
+    """Sum all models, run once one after another, or take their weighted mean, for every part, backend and precision. The limiting resource
+    is the pace of the largest share of the time."""
     paces: dict[tuple[Any, ...], dict[str, dict[str, float]]] = {}
     order = f"ORDER BY {', '.join(KEYS)}, model"
     for row in scoped.records(f"SELECT * FROM busy_pace {order}, pace"):

@@ -1,4 +1,4 @@
-"""A design space: which numbers of a part are varied, through which values, and the parts that this makes."""
+"""A design space: the varied numbers of a part, their values, and the resulting parts."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from charz.sql.evaluate import Varied
 
 MOST_PARTS = 10_000
-"""Parts of one design space."""
+"""Largest number of parts of a design space."""
 
 UNIT_NAMES = ("tiles", "units")
 """Short names of the compute units of all clusters together."""
 
 GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
-"""Units of numbers whose steps are ratios: counts, sizes and rates."""
+"""Units of numbers that vary by ratios: counts, sizes and rates."""
 
 MEMORY, ARRAY, DATAFLOW = "memory", "array", "dataflow"
-"""Short names of the kind and number of memory channels, of the side of the arrays, and of what stays in them."""
+"""Short names of kind and number of memory channels, side of the arrays, and dataflow."""
 
 CHANNELS = re.compile(r"(\w+)x([1-9]\d{0,3})")
 """Kind and number of channels, e.g. `LPDDR5x4`."""
 
 Value = float | str
-"""Of an axis: a number, or a kind of memory with its channels."""
+"""Value on an axis: a number, or a kind of memory with its channels."""
 
 NEXT = "write e.g. tiles=64:1024, l2=4MiB:64MiB:5 or dram=128GB/s,1TB/s"
 
@@ -46,18 +46,18 @@ Given = Mapping[str, Amount | Sequence[Amount]] | Sequence[str] | str
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A number of the whole part that is varied."""
+    """A varied number of the whole part."""
 
     name: str
     part_fields: tuple[PartField, ...]
-    """Where it stands in the rows of the part."""
+    """Numbers of the part that it sets."""
     shared: Callable[[Any, int], Sequence[Value]]
-    """Number in each place, by the axis' value and the units of the part."""
+    """Function of the axis' value and the number of units that returns the value of each of these numbers."""
     values: tuple[Value, ...]
 
     @property
     def column(self) -> str:
-        """Name of its column: with the unit in its ending."""
+        """Name of its column, which ends in its unit."""
         plain = re.sub(r"\W", "_", self.name)
         if self.name in (MEMORY, ARRAY, DATAFLOW):
             return plain
@@ -72,7 +72,7 @@ class DesignSpace:
     base: str
     axes: tuple[Axis, ...]
     clusters: Mapping[PartField, int]
-    """Units of each cluster of the part as it is."""
+    """Number of units of each cluster of the base."""
 
     @property
     def points(self) -> list[tuple[Value, ...]]:
@@ -80,7 +80,7 @@ class DesignSpace:
         return list(itertools.product(*(axis.values for axis in self.axes)))
 
     def varied(self, points: Sequence[tuple[Value, ...]]) -> list[Varied]:
-        """Numbers of the parts at some points."""
+        """Return the numbers of the parts at some points."""
         from charz.sql.evaluate import Varied
 
         rows = [self._numbers(point) for point in points]
@@ -109,8 +109,7 @@ class DesignSpace:
 
 
 def design_space(connection: duckdb.DuckDBPyConnection, base: str, given: Given) -> DesignSpace:
-    """The parts that values of some numbers of one make. Raises `CharzError` for a number that there is not, values that cannot
-    be, and too many parts."""
+    """Parse the varied numbers of a part and their values. Raise `CharzError` for an unknown number, an invalid value, and too many parts."""
     texts = _texts(given)
     if not texts:
         raise CharzError("nothing is varied", next=NEXT)
@@ -142,7 +141,7 @@ def _texts(given: Given) -> list[tuple[str, str | Sequence[Amount]]]:
 
 
 class _Resolver:
-    """What names mean on one part."""
+    """Numbers of one part by the names that a user gives."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, base: str) -> None:
         self.base = base
@@ -176,7 +175,7 @@ class _Resolver:
         ]
 
     def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
-        """What a name means, and the values it takes."""
+        """Resolve a name and parse its values."""
         if name == MEMORY and "dram" in self.levels:
             return self._memory(given)
         if name == DATAFLOW:
@@ -208,7 +207,7 @@ class _Resolver:
         return (named(self.known, self.base, name, self._short()),), _same
 
     def _memory(self, given: str | Sequence[Amount]) -> Axis:
-        """Main memory of some kind and channels: its bandwidth, size and technology, from which energy, area and dollars follow."""
+        """Make an axis of kinds and channels of main memory, which set its bandwidth, size and technology; energy, area and dollars follow from these."""
         values: dict[str, list[Value]] = {}
         for text in map(str, given.split(",") if isinstance(given, str) else given):
             match = CHANNELS.fullmatch(text.strip())
@@ -227,7 +226,7 @@ class _Resolver:
         return Axis(MEMORY, (bandwidth, size, technology), lambda value, _: values[value], tuple(order))
 
     def _array(self) -> tuple[tuple[PartField, ...], Callable[[float, int], Sequence[float]]]:
-        """Arrays of as many rows as columns, and what their peaks do a clock with them."""
+        """Return the sides of square arrays and their peaks per clock, with the function that sets them."""
         clusters = dict.fromkeys(cluster for cluster, *_ in self.arrays)
         sides = [self._field(f"cluster.{cluster}.array_{side}") for cluster in clusters for side in ("rows", "columns")]
         peaks = [
@@ -237,7 +236,7 @@ class _Resolver:
         ]
         if len(peaks) < len(self.arrays):
             raise CharzError(
-                "a peak does not say what its array does a clock", self.base, next="vary cluster and peak by themselves"
+                "a peak lacks its operations a clock", self.base, next="vary cluster and peak separately"
             )
         found = (*sides, *(peak for peak, _ in peaks))
         return found, lambda value, _: [value] * len(sides) + [each * value**2 for _, each in peaks]
@@ -251,7 +250,7 @@ class _Resolver:
 
 
 def _words(given: str | Sequence[Amount], part_field: PartField) -> Axis:
-    """An axis of words, each as it may be written in full."""
+    """Make an axis of words, expanded from short names."""
     texts = [str(text).strip() for text in (given.split(",") if isinstance(given, str) else given)]
     words = dict.fromkeys(part_field.word(text, DATAFLOW) for text in texts)
     return Axis(DATAFLOW, (part_field,), lambda value, _: [value], tuple(words))
@@ -262,12 +261,12 @@ def _same(value: float, _: int) -> Sequence[float]:
 
 
 def _divided(value: float, units: int) -> Sequence[float]:
-    """A level of the whole part, of which each unit has its share."""
+    """Divide a level of the whole part among its units."""
     return [value / units]
 
 
 def _split(total: int, counts: Sequence[int]) -> Sequence[float]:
-    """Units of each cluster, as near as can be to the shares they have, at least one each."""
+    """Divide units among clusters in proportion to their present numbers, at least one each."""
     free = total - len(counts)
     shares = [free * count / sum(counts) for count in counts]
     found = [math.floor(share) for share in shares]
@@ -278,7 +277,7 @@ def _split(total: int, counts: Sequence[int]) -> Sequence[float]:
 
 
 def _values(given: str | Sequence[Amount], name: str, part_field: PartField) -> tuple[float, ...]:
-    """Values of an axis in order. Raises `CharzError` for what is no list and no range."""
+    """Parse the values of an axis, sorted. Raise `CharzError` for an invalid list or range."""
     if isinstance(given, str) and ":" in given:
         return _range(given, name, part_field)
     texts = [text.strip() for text in given.split(",")] if isinstance(given, str) else list(given)
@@ -297,8 +296,8 @@ def _amount(text: Amount, name: str, part_field: PartField) -> float:
 
 
 def _range(text: str, name: str, part_field: PartField) -> tuple[float, ...]:
-    """Values from the low to the high end: doubling where both are powers of two, else in equal ratios, of at most two each
-    where no count is given; powers, times and shares in equal steps."""
+    """Return values from the low to the high end. Counts, sizes and rates double where both ends are powers of two, else take equal ratios,
+    at most 2 without a count; powers, times and shares take equal steps."""
     low_text, _, rest = text.partition(":")
     high_text, _, count_text = rest.partition(":")
     low, high = _amount(low_text, name, part_field), _amount(high_text, name, part_field)

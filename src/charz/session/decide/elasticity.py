@@ -1,4 +1,4 @@
-"""What twice each number of a part moves."""
+"""The command that doubles each number of a part."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from charz.sql.evaluate import Copies
 
 UNLIMITED_W = 1e9
-"""More than any part draws. [W]"""
+"""Power limit above the power of any part. [W]"""
 
 MOVED = 0.01
-"""Share by which a time must change for the finding to name its number."""
+"""Smallest relative change of time that the finding reports."""
 
 AS_IS = "as it is"
 
@@ -37,10 +37,10 @@ COLUMNS = (
 RATIOS = {
     "time_ratio": "latency_s", "energy_ratio": "energy_j", "area_ratio": "area_mm2", "rest_ratio": "rest_w", "usd_ratio": "part_usd",
 }  # fmt: skip
-"""What is compared: after the doubling over before."""
+"""Ratios of the answer, and the compared column: doubled over unchanged."""
 
 TOGETHER = {"unit_count": "units", "clock_boost_hz": "clock"}
-"""Columns of clusters that are doubled in all of them at once, too, with the name of that."""
+"""Cluster columns that are also doubled in all clusters at once, with the name of the row."""
 
 OWN = {
     "hardware_cluster": ("unit_count",),
@@ -63,7 +63,7 @@ class Number:
 
 
 class Elasticity(Core):
-    """Questions about the sensitivity of a part to its numbers."""
+    """Sensitivity of answers to a part's numbers."""
 
     @answer()
     def elasticity(
@@ -76,14 +76,13 @@ class Elasticity(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        unlimited: Annotated[bool, Text("Lift the power limits: nothing is slower for having more.")] = False,
+        unlimited: Annotated[bool, Text("Remove the power limits, so that more of a resource is never slower.")] = False,
     ) -> Rows:
-        """List what twice each number of a part does to time, energy, area, power at rest and dollars, the most time first.
+        """List the effect of doubling each number of a part on time, energy, area, static power and dollars, the largest speedup first.
 
-        Each row is a copy of the part with one number twice as large and all that follows from it, as `what-if` and `explore` have
-        it; nothing is written. Ratios are after over before: 0.5 of a time is twice as fast. A peak or a bandwidth that the part
-        derives from other numbers follows those, and in a row of its own is doubled by itself. With power limits as they are a row
-        above 1 is a part whose power at rest rose, or whose limit the doubled number reaches.
+        Each row is a hypothetical copy of the part with one number doubled and all numbers derived from it; nothing is written. Ratios are doubled over
+        unchanged: a time ratio of 0.5 is twice as fast. A peak or bandwidth that is derived from other numbers follows those, and is also doubled alone
+        in a row of its own. With power limits, a time ratio above 1 means that the static power rose, or that the doubled number reaches the limit.
         """
         part = self.part_name(on)
         question = Question(
@@ -107,7 +106,7 @@ class Elasticity(Core):
             points = {point["hardware"]: point for point in evaluated_points(scoped, cursor, copies)}
         before = points[_copy(part, AS_IS)]
         if before["energy_j"] is None:
-            raise CharzError("no answer for this part as it is", part, next="ask `charz report` why")
+            raise CharzError("no answer for the unchanged part", part, next="`charz report` shows why")
         rows = [_row(number, before, points[_copy(part, number.name)]) for number in doubled]
         rows.sort(key=lambda row: (row["time_ratio"] is None, row["time_ratio"], row["energy_ratio"], row["number"]))
         self.messages.remark(_finding(rows))
@@ -115,14 +114,14 @@ class Elasticity(Core):
         return Rows(COLUMNS, found, VIEWS, header=header(scoped.targets))
 
     def _copies(self, part: str, of: Sequence[Number], is_unlimited: bool) -> list[Copies]:
-        """The part as it is and with each number doubled. A copy states its own number alone: what follows from others goes on to."""
+        """Return the part unchanged, and copies with each number doubled. A copy states only its own number, so derived numbers follow."""
         query = "SELECT mode FROM hardware_power WHERE hardware = ?"
         modes = [mode for (mode,) in self.connection().execute(query, [part]).fetchall()] if is_unlimited else []
         return [_doubled(part, number, modes) for number in (None, *of)]
 
 
 def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Number]:
-    """Numbers of a part that are known and more than nothing; those of a power limit of its usual mode alone."""
+    """Yield the known numbers of a part above 0; of the power limits, only that of the default mode."""
     known = part_fields(connection, part)
     query = "SELECT field, value FROM part_number WHERE hardware = ?"
     values = dict(connection.execute(query, [part]).fetchall())
@@ -146,7 +145,7 @@ def _copy(part: str, name: str) -> str:
 
 
 def _doubled(part: str, number: Number | None, modes: Sequence[str]) -> Copies:
-    """A copy with one number doubled, or none, and the power limits of some modes lifted."""
+    """Return a copy with one number doubled, or none, and without the power limits of some modes."""
     from charz.sql.evaluate import Copies, Varied
 
     fields = () if number is None else zip(number.part_fields, number.values, strict=True)
@@ -169,7 +168,7 @@ def _row(number: Number, before: dict[str, Any], after: dict[str, Any]) -> dict[
 
 
 def _finding(rows: Sequence[dict[str, Any]]) -> str:
-    """What matters, in one sentence."""
+    """Summarize the most effective number in one sentence."""
     known = [row for row in rows if row["time_ratio"] is not None]
     moving = [row for row in known if row["time_ratio"] < 1 - MOVED]
     slower = [row["number"] for row in known if row["time_ratio"] > 1 + MOVED]
@@ -181,6 +180,6 @@ def _finding(rows: Sequence[dict[str, Any]]) -> str:
         also = {"energy": best["energy_ratio"], "area": best["area_ratio"], "dollars": best["usd_ratio"]}
         text += f" at {', '.join(f'{value:.3g} of the {name}' for name, value in also.items() if value is not None)}"
     else:
-        text = "twice of no number takes a hundredth less time"
-    text += f"; {len(known) - len(moving) - len(slower) - len(costs)} of {len(rows)} numbers move it by less than a hundredth"
+        text = "no doubled number saves 1 % of the time"
+    text += f"; {len(known) - len(moving) - len(slower) - len(costs)} of {len(rows)} numbers change the time by less than 1 %"
     return f"{text}; slower with more of: {', '.join(slower)}" if slower else text

@@ -1,4 +1,4 @@
-"""Design spaces: what a model would take on thousands of parts that do not exist, and which of them none other beats."""
+"""The command that evaluates design spaces: models on thousands of hypothetical parts, and their Pareto front."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .elasticity import numbers
 OBJECTIVES = {
     "edp": "edp_js", "latency": "latency_s", "energy": "energy_j", "area": "area_mm2", "rest": "rest_w", "usd": "part_usd",
 }  # fmt: skip
-"""What less of is better, and its column."""
+"""Objectives to minimize, and their columns."""
 
 FRONT = ("latency", "energy")
-"""Objectives of the front where none is named."""
+"""Default objectives of the front."""
 
 MOST_OBJECTIVES = 3
-"""Objectives of a front: of more hardly a point is beaten."""
+"""Largest number of objectives of a front: with more, hardly any point is dominated."""
 
 LIMITS = {
     "power": ("average_power_w", "W"),
@@ -43,13 +43,13 @@ LIMITS = {
     "rest": ("rest_w", "W"),
     "usd": ("part_usd", "USD"),
 }
-"""What may be limited: column and unit."""
+"""Limits with their column and unit."""
 
 EQUAL = 1e-9
-"""Two times or energies are the same within this share."""
+"""Relative difference below which two values are equal."""
 
 OUTPUTS = ("csv", "json", "parquet")
-"""Formats of a file of points, by its suffix."""
+"""Formats of a file of points, by suffix."""
 
 Weights = Mapping[str, float] | Sequence[str] | str
 """Weights by model, or texts `MODEL=NUMBER`."""
@@ -59,7 +59,7 @@ _SHOWN = ("latency_s", "energy_j", "limited_by", "limited_fraction", "edp_js", "
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most of something that a point may take."""
+    """Upper limit of a column."""
 
     text: str
     column: str
@@ -67,7 +67,7 @@ class Limit:
 
 
 class Explore(Core):
-    """Questions about design spaces."""
+    """Exploration of design spaces."""
 
     @answer()
     def explore(
@@ -77,18 +77,18 @@ class Explore(Core):
         vary: Annotated[
             design_space.Given,
             Text(
-                "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, again for each. NAME is a field of `charz hardware show` or,"
-                " of the whole part: tiles or units, clock, array (rows and columns), dataflow (ws, os, is, df: what stays in the"
-                " array), a level for its size (l2), dram or LEVEL.bandwidth for its rate, memory for kind and channels (LPDDR5x4).",
+                "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, repeatable. NAME is a field of `charz hardware show` or,"
+                " of the whole part: tiles or units, clock, array (rows and columns), dataflow (ws, os, is, df: the operand kept in"
+                " the array), a level for its size (l2), dram or LEVEL.bandwidth for its rate, memory for kind and channels (LPDDR5x4).",
                 taken=list[str],
             ),
         ],
-        models: Annotated[Names, Text("Ingested models; with several a point runs each once.")],
+        models: Annotated[Names, Text("Ingested models; with several, a point runs each once.")],
         weight: Annotated[
             Weights | None,
             Text(
-                "MODEL=NUMBER, again for each: time and energy are geometric means over the models with these weights, 1 of"
-                " one not named, and not sums.",
+                "MODEL=NUMBER, repeatable: time and energy are geometric means over the models with these weights (default 1),"
+                " not sums.",
                 taken=list[str],
             ),
         ] = None,
@@ -99,32 +99,31 @@ class Explore(Core):
         cache: Cache = "warm",
         cap: Cap = None,
         by: Annotated[
-            Names, Text("What the front weighs, up to three of latency, energy, edp, area, rest (power at rest), usd.")
+            Names, Text("Objectives of the front, up to three of latency, energy, edp, area, rest (static power), usd.")
         ] = FRONT,
-        objective: Annotated[str, Text("What comes first: edp or another of these.")] = "edp",
+        objective: Annotated[str, Text("Order of the rows: edp or another objective.")] = "edp",
         limit: Annotated[
             Names | None,
             Text(
-                "power=30W (lowers the clock of what would draw more), latency=1ms, energy=5mJ, memory=8GiB, area=400mm2,"
-                " rest=2W or usd=500, again for each: the most of a point."
+                "power=30W (lowers the clock of a part that would draw more), latency=1ms, energy=5mJ, memory=8GiB, area=400mm2,"
+                " rest=2W or usd=500, repeatable: upper limit of a point."
             ),
         ] = None,
         top: Top = 50,
-        every_point: Annotated[bool, Text("List every point and not the front alone.")] = False,
+        every_point: Annotated[bool, Text("List every point, not only the front.")] = False,
         sensitivity: Annotated[
-            bool, Text("List what twice each number of the part does to the front, the largest change first, instead.")
+            bool, Text("List the effect of doubling each number of the part on the front instead, the largest first.")
         ] = False,
         out: Annotated[File | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
         picture: Annotated[File | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
-        force: Annotated[bool, Text("Let --out and --picture write over files that charz did not write.")] = False,
+        force: Annotated[bool, Text("Let --out and --picture overwrite files that charz did not write.")] = False,
     ) -> Rows:
-        """List the parts of a design space that no other beats in what the front weighs, with what limits each; nothing is
-        written.
+        """List the parts of a design space on the Pareto front of the objectives, with the limiting resource of each; nothing is written.
 
-        Every combination of the values is a copy of the base with these numbers and all that follows from them, area, power
-        at rest and dollars too (`part_cost`: making, no margin); what does not follow (power limit, stated idle power) stays.
-        Of points that are equal the one with the smallest numbers is listed. With --sensitivity every number of the part, varied or
-        not, is doubled at up to 12 points of the front: geometric means of after over before, and how many of them no other beats then.
+        Every combination of the values is a copy of the base with these numbers and all numbers derived from them, including area, static
+        power and dollars (`part_cost`: manufacturing without margin). Stated numbers such as power limit and idle power stay. Of equal
+        points, the one with the smallest numbers is listed. --sensitivity doubles every number of the part, varied or not, at up to 12
+        points of the front, and lists geometric means of doubled over unchanged and the number of points that stay undominated.
         """
         if sensitivity and every_point:
             raise CharzError("two lists at once", "--sensitivity and --every-point", next="ask for one of them")
@@ -176,21 +175,21 @@ class Explore(Core):
         return rows if every_point else self.cut(rows, top, "points of the front")
 
     def _say_kept(self, scoped: Scoped, part: str) -> None:
-        """Say which numbers decide energies and do not follow what is varied."""
+        """Report the numbers that affect energy but do not follow the varied ones."""
         query = "SELECT tdp_w, static_w FROM part WHERE hardware = ?"
         ((tdp, static),) = scoped.execute(query, [part]).fetchall()
         if static is None:
             raise CharzError("the energy of this part is not known", part, next="explore another part")
         limit = "no power limit" if tdp is None else f"a power limit of {tdp:g} W"
         self.messages.remark(
-            f"every part keeps {limit} and, unless a rule says otherwise, {static:.3g} W of static power at the reference clock"
+            f"every part keeps {limit} and, unless a rule changes it, {static:.3g} W of static power at the reference clock"
         )
         warn(self.messages, self.connection(), part)
 
     def _points(
         self, scoped: Scoped, designs: design_space.DesignSpace, weights: Mapping[str, float] | None
     ) -> list[dict[str, Any]]:
-        """Every part of the space under every backend and precision, portion by portion."""
+        """Evaluate every part of the space under every backend and precision in portions."""
         from charz.sql.evaluate import KERNELS_AT_ONCE
 
         kernels = scoped.value("SELECT COUNT(*) FROM run_kernel")
@@ -231,7 +230,7 @@ class Explore(Core):
         objectives: Sequence[str],
         weights: Mapping[str, float] | None,
     ) -> Rows:
-        """What twice each number does to some points of the front."""
+        """List the effect of doubling each number on some points of the front."""
         from charz.sql.evaluate import Copies
 
         doubled = front_moves.of_part(list(numbers(self.connection(), designs.base)))
@@ -258,7 +257,7 @@ class Explore(Core):
         if rows and front_moves.size(rows[0]):
             first = rows[0]
             self.messages.remark(
-                f"{first['number']} moves the front most: twice of it takes {first['time_ratio']:.3g} of the time and"
+                f"{first['number']} moves the front most: doubled, it takes {first['time_ratio']:.3g} of the time and"
                 f" {first['energy_ratio']:.3g} of the energy of {first['points']} points"
             )
         listed = [[row[name] for name in front_moves.COLUMNS] for row in rows]
@@ -273,7 +272,7 @@ class Explore(Core):
         title: str,
         force: bool,
     ) -> None:
-        """Every point with what was varied and what came out; the last two or three of `shown` are what the front weighs."""
+        """Draw every point with its varied numbers and results; the objectives of the front are the last two or three of `shown`."""
         from ..ask import charts
 
         charts.library()
@@ -290,15 +289,15 @@ class Explore(Core):
 
 
 def _objectives(by: Names) -> list[str]:
-    """Columns that the front weighs. Raises `CharzError` for more than it can."""
+    """Return the columns of the front's objectives. Raise `CharzError` for more than allowed."""
     found = [OBJECTIVES[one_of("objective", name, OBJECTIVES)] for name in names(by)]
     if not 1 <= len(found) <= MOST_OBJECTIVES:
-        raise CharzError("no front of so many objectives", str(len(found)), f"one to {MOST_OBJECTIVES} are possible")
+        raise CharzError("too many or too few objectives", str(len(found)), f"one to {MOST_OBJECTIVES} are possible")
     return found
 
 
 def _weights(scoped: Scoped, given: Weights | None) -> dict[str, float] | None:
-    """Weight of each model; None where none is given. Raises `CharzError` for one that is not asked about, and what is no weight."""
+    """Return the weight of each model; None if no weight is given. Raise `CharzError` for an unknown model and an invalid weight."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -317,7 +316,7 @@ def _weights(scoped: Scoped, given: Weights | None) -> dict[str, float] | None:
 
 
 def _caps(cap: str | None, limits: Sequence[Limit]) -> list[str]:
-    """What the clock is lowered for: the cap that is asked for, or the lowest limit of power. Raises `CharzError` for both."""
+    """Return the cap that lowers the clock: the given one, or the lowest limit of power. Raise `CharzError` for both."""
     most = min((limit.most for limit in limits if limit.column == LIMITS["power"][0]), default=None)
     if most is not None and cap:
         raise CharzError("a cap and a limit of power", f"--cap {cap}", next="give one of them: both lower the clock")
@@ -342,17 +341,16 @@ def _check_output(out: Path | None) -> None:
 def _marked(
     points: Sequence[dict[str, Any]], limits: Sequence[Limit], objectives: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The front, each of equal points once; every point is told whether it is on it. Raises `CharzError` where no point meets
-    the limits."""
+    """Mark the points on the front, and return it with each of equal points once. Raise `CharzError` where no point meets the limits."""
     able = [p for p in points if p["energy_j"] is not None and p["fits_device"]]
     if not able:
         raise CharzError(
-            "no part of this space runs the models", next="vary less: memories too small for a tile, or for them"
+            "no part of this space runs the models", next="vary less: memories are too small for a tile or a model"
         )
     able = [p for p in able if all(p[name] is not None for name in (*objectives, *(limit.column for limit in limits)))]
     if not able:
         raise CharzError(
-            "no part of this space has a cost", ", ".join(objectives), "a rule of it is missing (`cost_rule`)"
+            "no part of this space has a cost", ", ".join(objectives), "its rule is missing (`cost_rule`)"
         )
     within = [p for p in able if all(p[limit.column] <= limit.most * (1 + EQUAL) for limit in limits)]
     if not within:
@@ -368,7 +366,7 @@ def _marked(
 
 
 def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
-    """Places of the values that none beats: at most as much of each, and less of one. Places of equal values stand together."""
+    """Return the indices of the undominated values, grouped by equal value. A value dominates another if it is nowhere larger and somewhere smaller."""
     front: list[tuple[tuple[float, ...], list[int]]] = []
     for place in sorted(range(len(values)), key=values.__getitem__):
         value = values[place]
@@ -378,7 +376,7 @@ def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
             if all(o <= m for o, m in zip(other, most, strict=True)):
                 if all(o >= n for o, n in zip(other, least, strict=True)):
                     equal.append(place)
-                # What beat one point beats most of those that are like it.
+                # A point that dominates one point dominates most of the similar ones.
                 front.insert(0, front.pop(i))
                 break
         else:
@@ -388,7 +386,7 @@ def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
 
 
 def _write(out: Path, points: Sequence[Mapping[str, Any]], force: bool) -> None:
-    """Every point in the format of the file's suffix."""
+    """Write every point in the format of the file's suffix."""
     import io
 
     import polars as pl

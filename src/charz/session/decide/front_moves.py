@@ -1,4 +1,4 @@
-"""What twice a number of the part does to the front of a design space."""
+"""The effect of doubling a number of a part on the front of a design space."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from .design_space import DesignSpace, Value
 from .elasticity import RATIOS, Number
 
 COLUMNS = ("number", "unit", *RATIOS, "limited_by", "limit_changes", "kept_points", "points")
-"""Means of what the points take after over before, what limits most of them then, for how many that is another, and how many of
-them no other beats then."""
+"""Columns: mean ratios of doubled over unchanged, the most frequent limiting resource, the number of points where it changes, and the
+number of points that stay undominated."""
 
 MOST_POINTS = 12
-"""Points of a front that are asked again for every number."""
+"""Largest number of points of a front that are evaluated for every number."""
 
 FOLLOWING = ("hardware_peak", "hardware_power")
-"""Tables whose numbers are left out: peaks follow units and clock, and no point draws less for a higher limit."""
+"""Tables whose numbers are left out: peaks follow units and clock, and no point draws less with a higher limit."""
 
 
 def of_part(found: Sequence[Number]) -> list[Number]:
-    """Numbers that are doubled at every point."""
+    """Return the numbers that are doubled at every point."""
     return [number for number in found if number.part_fields[0].table not in FOLLOWING]
 
 
 def spread(front: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """At most so many points of a front in its order, the first and the last among them."""
+    """Choose at most `MOST_POINTS` points of a front, evenly spread, including the first and the last."""
     if len(front) <= MOST_POINTS:
         return list(front)
     places = {round(i * (len(front) - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)}
@@ -34,7 +34,7 @@ def spread(front: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def doubled(designs: DesignSpace, points: Sequence[tuple[Value, ...]], number: Number) -> list[Any]:
-    """Numbers of the parts at some points, one of them, varied or not, twice as large."""
+    """Return the numbers of the parts at some points, with one number, varied or not, doubled."""
     from charz.sql.evaluate import Varied
 
     own = dict(zip(number.part_fields, number.values, strict=True))
@@ -53,7 +53,7 @@ def moved(
     objectives: Sequence[str],
     front: Callable[[Sequence[tuple[float, ...]]], list[list[int]]],
 ) -> dict[str, Any]:
-    """A row about one number: points stand in the same order before and after."""
+    """Make the row of a number; points have the same order before and after."""
     ratios: dict[str, float | None] = {}
     for name, column in RATIOS.items():
         pairs = [(b[column], a[column]) for b, a in zip(before, after, strict=True)]
@@ -74,5 +74,5 @@ def moved(
 
 
 def size(row: Mapping[str, Any]) -> float:
-    """How far a number moves the front: the largest change of time or energy."""
+    """Measure how far a number moves the front: the largest change of time or energy. [log]"""
     return max((abs(math.log(row[name])) for name in ("time_ratio", "energy_ratio") if row[name]), default=0.0)

@@ -1,4 +1,4 @@
-"""What a run may take at most: seconds, joules a sample, bytes, watts, dollars an hour."""
+"""Upper limits of a run: seconds, joules a sample, bytes, watts, dollars an hour."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..parameters import Amount
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that one column of an answer may be."""
+    """Upper limit of a column."""
 
     name: str
-    """Name of the option that states it."""
+    """Name of its option."""
     column: str
     unit: str
     most: float
     too_much: str
-    """What a run that exceeds it is."""
+    """Reason for a run that exceeds it."""
     unknown: str
-    """What a run is whose value is not known."""
+    """Reason for a run whose value is unknown."""
 
     def is_met(self, run: Mapping[str, Any]) -> bool | None:
-        """Whether a run keeps within it; None where its value is not known."""
+        """Return True if a run keeps it; None where its value is unknown."""
         value = run[self.column]
         return value <= self.most if isinstance(value, int | float) else None
 
@@ -37,7 +37,7 @@ def limits(
     power: Amount | None = None,
     price: float | None = None,
 ) -> list[Limit]:
-    """The limits that were given, in the order of the options. Raises `CharzError` for what is no amount of its unit."""
+    """Return the given limits in the order of the options. Raise `CharzError` for an invalid amount."""
     stated = (
         ("latency", "latency_s", "s", amount(latency, "s", "--latency"), "too slow", "time unknown"),
         ("energy", "sample_j", "J", amount(energy, "J", "--energy"), "too much energy", "energy unknown"),

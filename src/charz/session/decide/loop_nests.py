@@ -1,4 +1,4 @@
-"""Candidates of loop nests for a product on an array: tiles that its memories hold, and the operand that stays in each."""
+"""Candidate loop nests for a product on an array: tiles that fit its memories, and the operand kept in each."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wave
 RESULTS_STAY = ("output_stationary", "wavefront")
 
 MOST_CANDIDATES = 5000
-"""Candidates of a product: the engine ranks them."""
+"""Largest number of candidates of a product, which the engine ranks."""
 
 FINE_GRAINS = 8
-"""Grains in a size beyond which tiles of other sizes are not tried: what the last one wastes is below an eighth."""
+"""Size in grains above which only whole grains are tried: the last grain then wastes less than an eighth."""
 
 STEPS = sorted({round(2 ** (power / 2)) for power in range(64)})
-"""Trips of a loop that are tried: powers of two and what lies between."""
+"""Trip counts of a loop that are tried: powers of 2, and of its square root."""
 
 Sizes = tuple[int, int, int]
 """Rows, columns and depth of a product or a tile."""
 
 CHANGED_BY = {"input": 1, "weight": 0, "output": 2}
-"""Place of the dimension that each operand does not depend on: it stays while a loop over that runs."""
+"""Index of the dimension that each operand does not depend on: the operand stays while a loop over it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix product, or a convolution as one."""
+    """A matrix product, or a convolution in the form of one."""
 
     sizes: Sizes
     gemm_count: int = 1
     taps: int = 1
     image: int | None = None
-    """Elements of a convolution's input."""
+    """Number of elements of a convolution's input."""
     images: int = 1
-    """Images that the rows belong to."""
+    """Number of images that the rows belong to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a part has for tiles."""
+    """Capacity of a part for tiles."""
 
     rows: int
     columns: int
-    """Of its array."""
+    """Columns of its array."""
     element_byte: float
     outer_byte: float | None
-    """Memory that all units share; None where there is none beside those at the arrays."""
+    """Memory shared by all units; None if the only memories are those at the arrays. [byte]"""
     inner_byte: float | None
-    """Memory beside an array; None when unknown: it holds any tile."""
+    """Memory of one array; None if unknown, then any tile fits. [byte]"""
     array_count: int
     partial_byte: float = 4.0
-    """Of a partial result."""
+    """Size of a partial result. [byte]"""
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A candidate, as `loop_nest` has it."""
+    """A candidate in the form of a `loop_nest` row."""
 
     dataflow: str
     outer: Sizes
@@ -70,7 +70,7 @@ class Nest:
     element: tuple[int, int] | None = None
     """Columns and depth that an element of a row-stationary array works on."""
     split: int = 1
-    """Slices of the depth that arrays share where results stay."""
+    """Number of slices of the depth, shared among arrays where results stay."""
 
 
 def candidates(
@@ -80,17 +80,17 @@ def candidates(
     fixed: Mapping[str, Sizes] | None = None,
     most: int = MOST_CANDIDATES,
 ) -> list[Nest]:
-    """Nests of a product that the memories hold, at most `most` of all dataflows together. `fixed` gives the tile of a level,
-    `outer` or `inner`; no candidate is left where that does not fit."""
+    """List nests of a product whose tiles fit the memories, at most `most` of all dataflows together. `fixed` gives the tile of a level,
+    `outer` or `inner`; the list is empty where that does not fit."""
     fixed = fixed or {}
     share = most // len(dataflows)
     return [nest for dataflow in dataflows for nest in _of_dataflow(product, room, dataflow, fixed, share)]
 
 
 def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int) -> list[Nest]:
-    """The nest whose inner tile answers count: every operand crosses the outer border once, where the memory that all units share
-    holds the whole product, or where a lone array's own does: that tile is cut only along what streams. Elsewhere the nests of outer
-    tiles that it holds, with as many inner ones in all."""
+    """Return the nests of an inner tile that answers use. Where the shared memory, or that of a lone array, fits the whole product, every
+    operand crosses the outer border once, and a lone array's tile is cut only along the streamed dimension. Otherwise return nests of the
+    largest outer tiles with the same number of inner tiles."""
     inner, (m, n, k) = _clipped(tile, product.sizes), product.sizes
     if room.outer_byte is None and room.array_count == split == 1:
         streams = {"weight_stationary": ((inner[0], n, k), "weight"), "input_stationary": ((m, inner[1], k), "input")}
@@ -108,13 +108,13 @@ def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int)
 
 
 def _whole(size: int, part: int) -> list[int]:
-    """Sizes of tiles of some parts each, of which as many as cover a size have no more parts than it has."""
+    """Return tile sizes that are multiples of a part and divide the number of parts."""
     count = math.ceil(size / part)
     return [min(size, part * parts) for parts in range(1, count + 1) if count % parts == 0]
 
 
 def halo_fraction(product: Product, tile: Sizes) -> float:
-    """Share of the columns of a tile of input that are loaded, of a square kernel over a square image; all rows have the image."""
+    """Return the share of the columns of an input tile that is loaded, for a square kernel over a square image; tiles of all rows load the whole image."""
     rows, _, depth = tile
     if product.image is None or product.taps <= 1 or depth < product.taps:
         return 1.0
@@ -127,14 +127,14 @@ def halo_fraction(product: Product, tile: Sizes) -> float:
 
 
 def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
-    """What a tile takes: both operands twice, so that the next is loaded meanwhile, and partial results. [byte]"""
+    """Compute the memory of a tile: both operands twice, for loading ahead, and partial results. [byte]"""
     m, n, k = tile
     loaded = m * k * halo_fraction(product, tile) + k * n
     return 2 * room.element_byte * loaded + room.partial_byte * m * n
 
 
 def inner_byte(product: Product, room: Room, dataflow: str, tile: Sizes) -> float:
-    """What a tile beside an array takes: results of one that fits the array stay in it where results stay. [byte]"""
+    """Compute the memory of a tile at an array: results stay in the array if they fit and the dataflow keeps them. [byte]"""
     m, n, _ = tile
     stays = dataflow in RESULTS_STAY and m <= room.rows and n <= room.columns
     return tile_byte(product, room, tile) - (room.partial_byte * m * n if stays else 0)
@@ -162,14 +162,14 @@ def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """What a row-stationary array does between two loads: its tile, and what an element works on."""
+    """A pass of a row-stationary array between two loads: its tile, and the columns and depth of an element."""
 
     tile: Sizes
     element: tuple[int, int]
 
 
 def _of_rows(product: Product, room: Room, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
-    """Nests whose inner tiles are passes over an array, and outer ones some passes, images or all."""
+    """List nests whose inner tiles are passes over an array, and whose outer tiles are several passes, images or all."""
     nests: list[list[Nest]] = []
     for one in _passes(product, room):
         if "inner" in fixed and _clipped(fixed["inner"], product.sizes) != one.tile:
@@ -188,7 +188,7 @@ def _of_rows(product: Product, room: Room, fixed: Mapping[str, Sizes], most: int
 
 
 def _passes(product: Product, room: Room) -> Iterator[_Pass]:
-    """Strips of rows of results, with the filters and channels that elements hold at most, and the ways to share sets of elements
+    """Yield passes: strips of rows of results, the largest filters and channels that elements fit, and the divisions of the element sets
     among filters and channels."""
     m, n, k = product.sizes
     window = round(math.sqrt(product.taps))
@@ -213,7 +213,7 @@ def _passes(product: Product, room: Room) -> Iterator[_Pass]:
     ]:
         beside = max(1, room.columns // strip)
         sets = (room.rows // window) * beside // math.ceil(strip / room.columns)
-        # Shares of the sets that none beats: as many for filters as those for channels leave.
+        # Undominated divisions: filters take as many sets as channels leave.
         for deep in sorted({sets // wide for wide in range(1, sets + 1)}):
             wide = sets // deep
             for p, q in filters_held:
@@ -222,13 +222,13 @@ def _passes(product: Product, room: Room) -> Iterator[_Pass]:
 
 
 def _element_byte(room: Room, filters: int, depth: int) -> float:
-    """What all elements of an array take that hold some filters, that many pixels and a partial result of each filter. [byte]"""
+    """Compute the memory of all elements of an array with some filters, as many pixels, and a partial result of each filter. [byte]"""
     held = room.element_byte * (filters * depth + depth) + room.partial_byte * filters
     return room.rows * room.columns * held
 
 
 def _around(product: Product, room: Room, inner: Sizes) -> list[Sizes]:
-    """Outer tiles that hold whole passes: a strip, an image or all rows, the depth of a pass or all, and as many columns as fit."""
+    """List outer tiles of whole passes: a strip, an image or all rows, the depth of a pass or all, and the most columns that fit."""
     m, n, k = product.sizes
     if room.outer_byte is None:
         return [product.sizes]
@@ -255,7 +255,7 @@ def _holds(product: Product, room: Room, capacity_byte: float | None, tile: Size
 
 
 def _base(room: Room, dataflow: str) -> Sizes:
-    """Grain of a tile: whole arrays, and as many streamed steps as an array has rows."""
+    """Return the grain of a tile: whole arrays, and as many streamed steps as an array has rows."""
     if dataflow == "weight_stationary":
         return room.rows, room.columns, room.rows
     if dataflow == "input_stationary":
@@ -264,7 +264,7 @@ def _base(room: Room, dataflow: str) -> Sizes:
 
 
 def _cuts(size: int, base: int) -> list[int]:
-    """Sizes of tiles, the largest first: shares of the whole in whole grains, and as they are where grains are coarse for it."""
+    """List candidate tile sizes, the largest first, rounded up to whole grains, and also unrounded where the grain is coarse."""
     shares = {math.ceil(size / trips) for trips in STEPS if trips <= size} | {1}
     grains = {min(size, math.ceil(share / base) * base) for share in shares}
     return sorted(grains if size > FINE_GRAINS * base else shares | grains, reverse=True)
@@ -276,15 +276,15 @@ def _tiles(sizes: Sizes, base: Sizes) -> Iterator[Sizes]:
 
 
 def _outer_tiles(product: Product, room: Room, base: Sizes) -> list[Sizes]:
-    """Tiles of the shared memory that no other that fits contains; the whole product where there is no such memory."""
+    """List the tiles of the shared memory that fit and are contained in no other, or the whole product without such a memory."""
     if room.outer_byte is None:
         return [product.sizes]
     return _largest([t for t in _tiles(product.sizes, base) if _holds(product, room, room.outer_byte, t)])
 
 
 def _inner_tiles(product: Product, room: Room, dataflow: str, outer: Sizes) -> list[Sizes]:
-    """Tiles of the memory beside an array: those that no other contains first, then those that fill its folds better or leave
-    some for other arrays."""
+    """List the tiles that fit the memory of an array: first those contained in no other, then smaller ones, which may fill its folds better
+    or leave work for other arrays."""
     fitting = [t for t in _tiles(outer, _base(room, dataflow)) if _lies_beside(product, room, dataflow, t)]
     largest = _largest(fitting)
     others = sorted(set(fitting).difference(largest), key=lambda tile: (-math.prod(tile), tile))
@@ -292,7 +292,7 @@ def _inner_tiles(product: Product, room: Room, dataflow: str, outer: Sizes) -> l
 
 
 def _largest(tiles: Collection[Sizes]) -> list[Sizes]:
-    """Tiles that no other is at least as large as in every dimension, the largest first."""
+    """Drop tiles contained in another one, and sort the rest, the largest first."""
     deepest: dict[tuple[int, int], int] = {}
     for m, n, k in tiles:
         deepest[m, n] = max(k, deepest.get((m, n), 0))
@@ -304,7 +304,7 @@ def _largest(tiles: Collection[Sizes]) -> list[Sizes]:
 
 
 def _kept(around: Sizes, tile: Sizes) -> list[str]:
-    """Operands that can stay while the innermost loop runs: those that some loop does not change."""
+    """List the operands that can stay while the innermost loop runs: those that a loop does not change."""
     trips = [math.ceil(a / b) for a, b in zip(around, tile, strict=True)]
     return [name for name, place in CHANGED_BY.items() if trips[place] > 1] or ["output"]
 
@@ -315,6 +315,6 @@ def _clipped(tile: Sizes, around: Sizes) -> Sizes:
 
 
 def _spread(groups: Sequence[Sequence[Nest]], most: int) -> list[Nest]:
-    """The first of every group, then the second, as long as there is room."""
+    """Merge groups by taking one nest of each in turn, up to a number of nests."""
     rounds = itertools.zip_longest(*groups)
     return list(itertools.islice((nest for turn in rounds for nest in turn if nest is not None), most))

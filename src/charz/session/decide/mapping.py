@@ -1,4 +1,4 @@
-"""How products are best cut for a part's memories and its array."""
+"""The command that searches the best loop nests of products for a part's memories and array."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 GOALS = {"edp": "edp_js", "time": "latency_s", "energy": "energy_j"}
-"""What the best nest has the least of."""
+"""Goals to minimize, and their columns."""
 
 SHORT = {**part_fields.SHORT, "rs": ROWS}
 
@@ -34,24 +34,24 @@ COLUMNS = (
 LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
 
 FROM_DRAM = ("activation_dram_fraction", "weight_dram_fraction")
-"""Shares of operands that come from main memory in the run."""
+"""Shares of operands that the run reads from main memory."""
 
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
-"""The tile of a level by hand."""
+"""Tile of a level, as a user writes it."""
 
 _BEST = "SELECT * FROM loop_nest_cost WHERE latency_s IS NOT NULL QUALIFY ROW_NUMBER() OVER ({window}) <= {top}"
 _WINDOW = "PARTITION BY product, loop_nest_id < {searched}{also} ORDER BY {goal}, loop_nest_id"
 
 
 class LoopNests(Core):
-    """Questions about the loop nests of products."""
+    """Loop nests of products."""
 
     @answer()
     def mapping(
         self,
         model: Model,
-        product: Annotated[str | None, Text("Operator whose product is meant; all distinct products else.")] = None,
+        product: Annotated[str | None, Text("Operator of the product; default all distinct products.")] = None,
         *,
         on: Part,
         batch: Batch = None,
@@ -61,23 +61,23 @@ class LoopNests(Core):
         dataflow: Annotated[
             Names | None,
             Text(
-                "What stays in the array, with commas: ws, os, is, df, rs (weights, outputs, inputs, domain flow, rows); all else."
+                "Operand kept in the array, with commas: ws, os, is, df, rs (weights, outputs, inputs, domain flow, rows); default all."
             ),
         ] = None,
         tile: Annotated[
             Names | None,
             Text("Rows x columns x depth of the tile of a level, with commas: outer=512x512x256, inner=128x128x128."),
         ] = None,
-        by: Annotated[str, Text("What the best has the least of: edp, time or energy.")] = "edp",
-        each: Annotated[bool, Text("The best of every dataflow rather than of all.")] = False,
-        loops: Annotated[bool, Text("Print every nest as its loops, the outermost first.")] = False,
-        top: Annotated[int, Text("Nests to list of each product.", least=1, most=1000)] = 1,
+        by: Annotated[str, Text("Goal to minimize: edp, time or energy.")] = "edp",
+        each: Annotated[bool, Text("List the best nest of every dataflow.")] = False,
+        loops: Annotated[bool, Text("List every nest as loops, the outermost first.")] = False,
+        top: Annotated[int, Text("Number of nests to list for each product.", least=1, most=1000)] = 1,
     ) -> Rows:
-        """Search loop nests for the matrix products of a model: tiles for each memory, what stays where, and the dataflow.
+        """Search loop nests for the matrix products of a model: tiles for each memory, operands kept there, and the dataflow.
 
-        Up to 5,000 candidates a product are costed in SQL (`loop_nest_cost`): all that moves and computes overlaps, nothing else
-        runs but what the run has on the chip already. Outer tiles lie in the memory that all units share, inner ones beside each
-        array. The nest that `charz explain` counts the product with stands beside, as `chosen`.
+        Up to 5,000 candidates a product are costed in SQL (`loop_nest_cost`): transfers and computation overlap fully, and only data that
+        the run keeps on chip is already there. Outer tiles are in the memory that all units share, inner ones in that of each array. The
+        nest that `charz explain` uses is listed too, as `chosen`.
         """
         goal = one_of("goal", by, GOALS)
         flows = [SHORT.get(name, name) for name in names(dataflow)] or list(DATAFLOWS)
@@ -97,9 +97,9 @@ class LoopNests(Core):
         ]
         if not searched:
             raise CharzError(
-                "no product fits such tiles",
+                "no product has nests with such tiles",
                 ", ".join(f"{level}={'x'.join(map(str, cut))}" for level, cut in fixed.items()) or on,
-                next="smaller ones may",
+                next="try smaller tiles",
             )
         run = [
             (row, nest)
@@ -131,7 +131,7 @@ class LoopNests(Core):
         each: bool,
         top: int,
     ) -> list[dict[str, Any]]:
-        """The best of the first nests, which were searched for, and of the others, by product."""
+        """Rank the first `searched` nests and the others separately, and return the best of each by product."""
         window = _WINDOW.format(searched=searched, also=", dataflow" if each else "", goal=goal)
         query = _BEST.format(window=window, top=top)
         with self.cursor() as cursor:
@@ -157,7 +157,7 @@ def _fixed(tile: Names | None) -> dict[str, Sizes]:
 
 
 def _products(scoped: Scoped, keys: Mapping[str, Any], product: str | None) -> list[dict[str, Any]]:
-    """Distinct products of the run, the most work first; names that several have are told apart by their sizes."""
+    """List the distinct products of the run, the most work first; equal names are numbered."""
     rows = scoped.records("SELECT * FROM run_product ORDER BY m * n * k * gemm_count * product_count DESC, product")
     if not rows:
         raise CharzError("no matrix products", keys["model"], next="`charz report` shows what it computes")
@@ -177,7 +177,7 @@ def _products(scoped: Scoped, keys: Mapping[str, Any], product: str | None) -> l
 
 
 def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> dict[str, Room]:
-    """What the part has for tiles of each element type. Raises `CharzError` for a part without an array."""
+    """Return the part's capacity for tiles by element type. Raise `CharzError` for a part without an array."""
     part, backend = keys["hardware"], keys["backend"]
     (memory,) = scoped.records("SELECT * FROM part WHERE hardware = ?", [part])
     rates = {
@@ -194,7 +194,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
             )  # fmt: skip
         pool, arrays = rate["tile_memory_pool_byte"], int(rate["matrix_unit_count"] or rate["unit_count"] or 1)
         inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
-        # As `nest_trip`: a memory of several arrays lies beside none of them.
+        # A memory of several arrays belongs to none of them, as in `nest_trip`.
         shares = memory["cache_level"] != memory["tile_memory_level"] or (pool and arrays > 1)
         outer = memory["cache_byte"] if memory["cache_level"] and shares else None
         rooms[name] = Room(
@@ -205,8 +205,8 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
 
 
 def _sources(scoped: Scoped) -> dict[Sizes, dict[str, Any]]:
-    """Dataflow and tile of the first kernel that runs each product, and what of its operands comes from main memory, by the product's
-    sizes; of those without a tile none."""
+    """Return dataflow, tile and main memory shares of the first kernel that runs each product, by the product's sizes; products without a
+    tile are omitted."""
     query = "SELECT * FROM product_source WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"
     found: dict[Sizes, dict[str, Any]] = {}
     for row in scoped.records(query):
@@ -227,7 +227,7 @@ def _product(row: Mapping[str, Any]) -> Product:
 
 
 def nest_table(nests: Sequence[tuple[Mapping[str, Any], Nest]], keys: Mapping[str, Any]) -> pyarrow.Table:
-    """Nests as rows of `loop_nest`."""
+    """Convert nests to rows of `loop_nest`."""
     import pyarrow
 
     columns: dict[str, list[Any]] = {"loop_nest_id": list(range(len(nests)))}
@@ -257,8 +257,8 @@ def _listed(row: Mapping[str, Any], counts: Mapping[str, int]) -> list[Any]:
 
 
 def _loops(row: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Loops of a nest from the outside in, those that run once left out. Of each level the loop that does not change the operand
-    that stays is the innermost; the array has the rest."""
+    """Yield the loops of a nest from the outside in, without those of one trip. In each level, the loop that does not change the kept
+    operand is innermost; the array runs the rest."""
     around = [row[d] for d in "mnk"]
     told = [row["product"], row["stands"], row["dataflow"]]
     for level in LEVELS:
@@ -274,14 +274,14 @@ def _loops(row: Mapping[str, Any]) -> Iterator[list[Any]]:
 
 
 def _finding(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], goal: str) -> str:
-    """What a best nest for each product takes of the chosen ones, in one sentence."""
+    """Compare the best nests with the chosen ones in one sentence."""
     best: dict[str, Mapping[str, Any]] = {}
     chosen: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         (best if row["stands"] == "best" else chosen).setdefault(row["product"], row)
     both = best.keys() & chosen.keys()
     if not both:
-        return f"the best by {goal} of {len(best)} products; none runs with a tile that could stand beside"
+        return f"the best by {goal} of {len(best)} products; no chosen tile can be compared"
     sums = {
         name: sum(counts[p] * best[p][name] for p in both) / sum(counts[p] * chosen[p][name] for p in both)
         for name in ("latency_s", "energy_j", "dram_byte")

@@ -1,5 +1,4 @@
-"""Models of other sizes, or with modules in other precisions, than the one that is asked about: traced into a copy of the file,
-which is thrown away."""
+"""Variants of a model in other sizes, or with modules in other precisions, traced into a temporary copy of the file."""
 
 from __future__ import annotations
 
@@ -27,17 +26,17 @@ if TYPE_CHECKING:
     Value = Amount | Sequence[Amount]
 
 MOST_SIZES = 64
-"""Models that one question traces."""
+"""Largest number of models that one question traces."""
 
 _WORDS = {
     "synthetic": {"width": "hidden", "depth": "layers"},
     "huggingface": {"width": "hidden_size", "depth": "num_hidden_layers"},
 }
-"""What a source's settings call the width and the depth of a model."""
+"""Settings for width and depth of a model, by source."""
 
 
 def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
-    """The models of every combination of the sizes, by what is changed. Raises `CharzError` for a model without such a size."""
+    """Return the requests of every combination of the sizes, by label. Raise `CharzError` for a model without such a size."""
     from charz.ingest.sources.spec import parse
 
     base = parse(model)
@@ -51,7 +50,7 @@ def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
 
 
 def given(what: str, name: str, value: Value) -> Sequence[Amount]:
-    """The values of a change, one or several. Raises `CharzError` where there are none."""
+    """Return the one or several values of a change. Raise `CharzError` without a value."""
     values = names(value) if isinstance(value, str) else value if isinstance(value, Sequence) else [value]
     if not values:
         raise CharzError(f"a {what} without a value", name, next=f"write e.g. {name}=256")
@@ -59,12 +58,12 @@ def given(what: str, name: str, value: Value) -> Sequence[Amount]:
 
 
 def shown(value: Amount) -> str:
-    """A value as it was written."""
+    """Return a value as the user wrote it."""
     return value if isinstance(value, str) else f"{value:g}"
 
 
 def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
-    """The request with one size changed."""
+    """Return the request with one size changed."""
     from charz.ingest.sources.spec import WITH_SETTINGS, parse_sides
 
     name, text = size
@@ -79,8 +78,7 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
 
 
 def own(session: Core, model: str) -> Spec:
-    """The request that makes a model again: by its name where that says where it came from, else from there under the name and
-    with the inputs that it has."""
+    """Return the request that makes a model again: by its name if that names its source, else from its source with its name and inputs."""
     from charz.ingest.sources.inputs import again
     from charz.ingest.sources.spec import parse
 
@@ -93,7 +91,7 @@ def own(session: Core, model: str) -> Spec:
 
 
 def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
-    """Name of the policy in which modules by patterns of their paths run in other precisions, and the statement that adds its rows."""
+    """Return the name of the policy that runs modules, by patterns of their paths, in other precisions, and the statement that adds its rows."""
     from charz.ingest.compile.precision import MODULE
 
     for text in (base, *modules, *modules.values()):
@@ -109,7 +107,7 @@ def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
 
 
 def check_modules(session: Core, model: str, patterns: Iterable[str]) -> None:
-    """Raise `CharzError` for a pattern that no module of the model lies in."""
+    """Raise `CharzError` for a pattern that matches no module of the model."""
     from charz.ingest.compile.precision import lies_in
 
     rows = session.connection().execute("SELECT path FROM module WHERE model = ?", [model]).fetchall()
@@ -121,8 +119,8 @@ def check_modules(session: Core, model: str, patterns: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def copied(session: Core, wanted: Mapping[str, Spec], statement: str = "") -> Iterator[tuple[Core, dict[str, str]]]:
-    """A session of a copy of the file, changed by a statement, that has these models too, and their names there by what is changed.
-    Raises `CharzError` for one that cannot be traced."""
+    """Yield a session on a copy of the file, changed by a statement, that also has these models, and their names there by label. Raise
+    `CharzError` if tracing fails."""
     from charz.ingest.run import run
     from charz.sql import maintain
 

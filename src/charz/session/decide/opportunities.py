@@ -1,4 +1,4 @@
-"""What would help a model on a part."""
+"""The command that lists what would help a model on a part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..parameters import Backend, Batch, Cap, Model, Part, Precision, Sequence_,
 from ..question import DEFAULT_BATCHES, single
 
 _START = ("hardware", "backend", "precision", "batch")
-"""What tells the condition that is asked about from those that it is held against."""
+"""Columns that distinguish the given condition from the alternatives."""
 
 _IS_START = " AND ".join(f"{name} = ?" for name in _START)
 
@@ -29,7 +29,7 @@ _HELPED = (
 
 
 class Opportunities(Core):
-    """What would help a model on a part."""
+    """Changes that would help a model on a part."""
 
     @answer()
     def opportunities(
@@ -42,15 +42,14 @@ class Opportunities(Core):
         precision: Precision = None,
         backend: Backend = None,
         cap: Cap = None,
-        parts: Annotated[bool, Text("Other parts as well.")] = False,
+        parts: Annotated[bool, Text("Include other parts.")] = False,
         modules: Annotated[
-            str | None, Text("Rank modules by what each would save by itself in this precision, e.g. int8.")
+            str | None, Text("Rank modules by the saving of each one alone in this precision, e.g. int8.")
         ] = None,
         depth: Annotated[int, Text("Depth of the modules.", least=1, most=100)] = 1,
         top: Top = 15,
     ) -> Rows:
-        """List what to change of the condition that is asked about, from what to what, with what each saves and its trade: the best
-        of every kind of change first, then the next best of every kind."""
+        """List changes to the given condition, with the saving and the trade-off of each: the best of every kind first, then the next best."""
         _, start = self.target(single(model, on, batch, sequence, precision, backend, cap=cap), "model_report")
         if modules is not None:
             return self._of_modules(start, modules, depth, sequence, cap, top)
@@ -61,7 +60,7 @@ class Opportunities(Core):
             [sequence] if sequence else [],
             caps=[cap] if cap else [],
             every_backend=True,
-            # Runs in the precision of the start and in narrower ones.
+            # The precision of the start and narrower ones.
             preferred=tuple(dict.fromkeys([start["precision"], *PREFERRED_PRECISIONS[1:]])),
             is_strict=True,
             is_first=False,
@@ -80,9 +79,9 @@ class Opportunities(Core):
     def _of_modules(
         self, start: dict[str, Any], precision: str, depth: int, sequence: int | None, cap: str | None, top: int
     ) -> Rows:
-        """Modules by what they take less in another precision, the largest part of the run first."""
+        """Rank modules by their saving in another precision, the largest share of the run first."""
         if precision == start["precision"]:
-            raise CharzError("it is in this precision already", precision, next="name another with --modules")
+            raise CharzError("the model is in this precision already", precision, next="name another with --modules")
         scoped = self.asked(
             Question(
                 [start["model"]],
@@ -112,6 +111,6 @@ class Opportunities(Core):
         found = of_query(scoped.sql(query, [start["precision"], precision]), "module_edp")
         if not found.fetch():
             where = f"{start['model']} on {start['hardware']} under {start['backend']}, depth {depth}"
-            raise CharzError("no module to hold in both precisions", where, next="take another --backend or --depth")
-        self.messages.remark("each module by itself; conversions at its border are not counted")
+            raise CharzError("no module to compare in both precisions", where, next="take another --backend or --depth")
+        self.messages.remark("each module alone; conversions at its border are not counted")
         return self.cut(found, top, "modules")

@@ -1,4 +1,4 @@
-"""The choices that no other beats, within limits."""
+"""The command that lists the undominated choices within limits."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _SHOWN = (
 _CHOSEN = (*_SHOWN, "price_kind", "fits_device", "dominated_by", "dominating_power_w")
 
 ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd", "price": "price_usd_per_hour"}
-"""What choices are sorted by, and its column."""
+"""Orders of the choices, and their columns."""
 
 FRONT = "on the front"
 
 
 class Recommend(Core):
-    """The choices that no other beats, within limits."""
+    """Undominated choices within limits."""
 
     @answer("front", "others")
     def recommend(
@@ -53,11 +53,11 @@ class Recommend(Core):
         *,
         by: Annotated[
             Literal["latency", "energy", "cost", "price"],
-            Text("What comes first: latency, joules a sample, cost of a sample, or rent of the part."),
+            Text("Order: latency, energy a sample, cost of a sample, or rent of the part."),
         ] = "latency",
         latency: Annotated[Amount | None, Text("Longest run, e.g. 5ms.")] = None,
-        energy: Annotated[Amount | None, Text("Most energy a sample, e.g. 50mJ.")] = None,
-        memory: Annotated[Amount | None, Text("Most memory, e.g. 8GiB.")] = None,
+        energy: Annotated[Amount | None, Text("Largest energy a sample, e.g. 50mJ.")] = None,
+        memory: Annotated[Amount | None, Text("Largest memory, e.g. 8GiB.")] = None,
         power: Drawn = None,
         price: Annotated[float | None, Text("Highest rent of the part in USD an hour.", least=0.0)] = None,
         on: Parts = None,
@@ -76,10 +76,10 @@ class Recommend(Core):
     ) -> Rows:  # fmt: skip
         """List the choices of each model that no other beats, within the limits, and why the others lost.
 
-        A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all taken
-        together. Without --precision each part is weighed in the one that answers assume of it. Without --backend every one is a
-        choice, but where people run one on a part in a precision (`assumed_backend`) that alone. A limit left out does not bind.
-        Simulated parts are marked: no silicon exists to check them. Exit code 1 when no choice meets the limits.
+        A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all of them together.
+        Without --precision, each part is asked in its assumed precision. Without --backend, every backend is a choice, or only the usual
+        one of a part and precision (`assumed_backend`) if there is one. Omitted limits do not apply. Simulated parts are marked: no silicon
+        exists to check them. Exit code 1 if no choice meets the limits.
         """
         wanted = limits(latency, energy, memory, power, price)
         question = Question(
@@ -94,7 +94,7 @@ class Recommend(Core):
             is_as_run=True,
         )
         if not question.precisions:
-            self.messages.remark("one precision a part is weighed; `--precision fp16,bf16,int8` weighs several")
+            self.messages.remark("one precision a part is compared; `--precision fp16,bf16,int8` compares several")
         scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
         scoped.keep("recommendation")
         first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]
@@ -107,37 +107,37 @@ class Recommend(Core):
         kept = [c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
         self._say_simulated(kept)
         if not kept:
-            self.messages.warn("no choice meets all limits; --section others says which limit each choice misses")
+            self.messages.warn("no choice meets all limits; --section others shows which limit each choice misses")
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
-            self.messages.warn("parts without a price stand last")
+            self.messages.warn("parts without a price come last")
         if by in ("cost", "price"):
             self._say_kinds_of_price([kind for choice in kept if (kind := choice["price_kind"])])
         shown = scoped.shown(_SHOWN)
         rows = [[choice[name] for name in shown] for choice in kept]
-        return self.cut(Rows(shown, rows, ("recommendation",), is_failure=not kept), top, "choices that none beats")
+        return self.cut(Rows(shown, rows, ("recommendation",), is_failure=not kept), top, "choices")
 
     def _say_kinds_of_price(self, kinds: Sequence[str]) -> None:
-        """Say when rents and what owners pay stand in one order."""
+        """Warn where rents and purchase prices are in one order."""
         bought = kinds.count("purchase")
         if 0 < bought < len(kinds):
             self.messages.warn(
                 f"{bought} of {len(kinds)} prices are list prices over hours of use, without host and power; the others are rents, which"
-                " pay for both: `price basis` says which"
+                " include both: `price basis` tells which"
             )
 
     def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
-        """Say when the choices that stand first have no silicon, and which is the first that has."""
+        """Warn if the first choice has no silicon, and name the first one that has."""
         if not front or not front[0]["is_simulated"]:
             return
         real = next((f"{c['hardware']} {c['backend']} {c['precision']}" for c in front if not c["is_simulated"]), None)
         self.messages.warn(
-            f"{front[0]['hardware']} stands first and is simulated: its time and its energies, {front[0]['energy_basis']}, rest on no"
+            f"{front[0]['hardware']} comes first and is simulated: its time and its energies, {front[0]['energy_basis']}, are without a"
             f" measurement; {'no choice on the front is in silicon' if real is None else f'the first in silicon is {real}'}"
         )
 
 
 def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
-    """Why a choice lost: the first limit it misses, or that others beat it; else `FRONT`."""
+    """Tell why a choice lost: the first limit it misses, or `beaten`; else `FRONT`."""
     if not choice["fits_device"]:
         return "does not fit the part's memory"
     for limit in wanted:
@@ -145,7 +145,7 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
         if not is_met:
             return limit.unknown if is_met is None else limit.too_much
     within = [limit.most for limit in wanted if limit.name == "power"]
-    # Who beats a choice meets every limit that it meets, but for the one on power.
+    # The dominating choice meets every limit that this one meets, except the one on power.
     is_beaten = choice["dominated_by"] is not None and not any(
         choice["dominating_power_w"] is None or choice["dominating_power_w"] > most for most in within
     )
@@ -153,7 +153,7 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
 
 
 def _lost(choices: Sequence[dict[str, object]], verdicts: Sequence[str]) -> Rows:
-    """Why choices lost, with the fastest of each kind; choices come fastest first."""
+    """Count the reasons why choices lost, with the fastest choice of each; choices come fastest first."""
     fastest: dict[tuple[object, str], list[object]] = {}
     counts = Counter((choice["model"], verdict) for choice, verdict in zip(choices, verdicts, strict=True))
     for choice, verdict in zip(choices, verdicts, strict=True):

@@ -1,4 +1,4 @@
-"""What an answer would be if numbers of parts were others: asked beside the unchanged parts, without writing."""
+"""The command that answers with hypothetical numbers of parts next to the unchanged ones, without writing."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ METHODS = (
     "report", "compare", "recommend", "opportunities", "parallel", "llm",
     "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
-"""Methods whose answers follow a part's numbers."""
+"""Methods whose answers depend on a part's numbers."""
 
 _WITHOUT_MODEL = frozenset({"workload", "sql", "hardware.show", "hardware.list", "hardware.diff"})
-"""Those that name no model."""
+"""Methods that name no model."""
 
 MOST_VARIANTS = 1000
-"""Combinations of values in one question."""
+"""Largest number of combinations of values in one question."""
 
 AS_IS = "as is"
-"""Variant of the file's own numbers."""
+"""Variant with the file's own numbers."""
 
 Value = Amount | Sequence[Amount]
 """A number in SI units, a text with its unit, several in one text with commas between, or a list of any."""
 
 
 _Variants = dict[str, tuple[str, dict[str, Any]]]
-"""By what is changed: the model to ask about, and the options that ask for the change."""
+"""Variants by label: the model to ask about, and the options that apply the change."""
 
 
 class WhatIf(Core):
-    """Questions about parts and models that do not exist."""
+    """Questions about hypothetical parts and models."""
 
     _copy: tuple[str, contextlib.ExitStack, Any, dict[str, str]] | None = None
-    """What was asked of models of other sizes last: the question, what closes the copy, its session, the names there."""
+    """Last copy with other models: its question, the stack that closes it, its session, and the names there."""
 
     @answer()
     def what_if(
@@ -56,7 +56,7 @@ class WhatIf(Core):
         changes: Annotated[
             Mapping[str, Value],
             Text(
-                "PART.FIELD=VALUE, again for each, e.g. rtx4090.sm.unit_count=128,256; `charz hardware show` lists fields."
+                "PART.FIELD=VALUE, repeatable, e.g. rtx4090.sm.unit_count=128,256; `charz hardware show` lists fields."
             ),
         ],
         method: Annotated[str, Text("Command that answers, e.g. report, with its arguments and options.")] = "report",
@@ -64,7 +64,7 @@ class WhatIf(Core):
         sizes: Annotated[
             Mapping[str, Value] | None,
             Text(
-                "SIZE=VALUE of the model, again for each: width, depth or a setting of a configuration, resolution of images.",
+                "SIZE=VALUE of the model, repeatable: width, depth or a setting of a configuration, resolution of images.",
                 flag="model",
                 taken=list[str] | None,
             ),
@@ -72,20 +72,19 @@ class WhatIf(Core):
         modules: Annotated[
             Mapping[str, str] | None,
             Text(
-                "PATTERN=PRECISION, again for each: modules that run in another precision than the rest, e.g. 'layer4.*=int8'.",
+                "PATTERN=PRECISION, repeatable: modules that run in another precision than the rest, e.g. 'layer4.*=int8'.",
                 flag="precision",
                 taken=list[str] | None,
             ),
         ] = None,
         **options: Any,
     ) -> Rows:
-        """Answer as if numbers of parts, sizes of the model or precisions of its modules were others, beside them as they are.
+        """Answer with changed numbers of parts, sizes of the model or precisions of its modules, next to the unchanged answer.
 
-        Nothing is written. Several values of a number make a row of variants, of several numbers all combinations. A method and its arguments
-        follow, on the command line after `--`: `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report
-        resnet50 --on rtx4090`. Models of other sizes are traced into a copy of the file, which is thrown away: `charz what-if --model
-        width=1024,2048 -- report synthetic:mlp --on t4`, and so is a model of which some modules run in another precision:
-        `--precision 'layer4.*=int8' -- report resnet18 --on t4`.
+        Nothing is written. Several values of a number give a row of variants, those of several numbers all combinations. A method and its arguments
+        follow, on the command line after `--`: `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report resnet50 --on rtx4090`. Models of
+        other sizes are traced into a temporary copy of the file: `charz what-if --model width=1024,2048 -- report synthetic:mlp --on t4`. So is a model
+        with some modules in another precision: `--precision 'layer4.*=int8' -- report resnet18 --on t4`.
         """
         self.stays_here("a what-if")
         if method not in METHODS:
@@ -111,11 +110,10 @@ class WhatIf(Core):
         arguments: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Rows:
-        """The answer about the model as it is, and about it in other sizes, or with modules in other precisions, in a copy of the
-        file."""
+        """Answer about the unchanged model, and about its variants in other sizes or with modules in other precisions, in a copy of the file."""
         word = next((name for name in ("model", "models") if name in options), None)
         if method in _WITHOUT_MODEL or (word is None and not arguments):
-            raise CharzError("a change of no model", method, next="ask e.g. report synthetic:mlp --on t4")
+            raise CharzError("no model to change", method, next="ask e.g. report synthetic:mlp --on t4")
         (model, *others) = names(options[word] if word else arguments[0])
         if others:
             raise CharzError("changes of several models", ", ".join((model, *others)), next="ask about one")
@@ -137,7 +135,7 @@ class WhatIf(Core):
         return Rows(("variant", *columns), rows, told.views)
 
     def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, _Variants]:
-        """A session that has the model in other sizes, and the names there, the model's own first."""
+        """Return a session that has the model in other sizes, and the names there, the model's own first."""
         wanted = model_sizes.specs(model, sizes)
         if model not in self._names("model"):
             wanted = {AS_IS: model_sizes.own(self, model), **wanted}
@@ -145,7 +143,7 @@ class WhatIf(Core):
         return session, {label: (other, {}) for label, other in {AS_IS: model, **found}.items()}
 
     def _mixed(self, model: str, modules: Mapping[str, str], options: Mapping[str, Any]) -> tuple[Any, _Variants]:
-        """A session that has the model under a policy of its own too, and the options that ask for it, those as it is first."""
+        """Return a session that also has the model under a policy of its own, and the options that select it, the unchanged ones first."""
         (base, *others) = names(options.get("precision")) or [
             self.usual_policy(names(options.get("on")), names(options.get("backend")))
         ]
@@ -163,7 +161,7 @@ class WhatIf(Core):
         }
 
     def _copied(self, key: str, wanted: Mapping[str, Spec], statement: str = "") -> tuple[Any, dict[str, str]]:
-        """A session of a copy with these models, kept for the next section of the same question."""
+        """Return the session of a copy with these models, kept for the next section of the same question."""
         if self._copy is None or self._copy[0] != key:
             self._forget()
             with contextlib.ExitStack() as stack:
@@ -172,7 +170,7 @@ class WhatIf(Core):
         return self._copy[2], self._copy[3]
 
     def close(self) -> None:
-        """Let go of the file, and of the copy with models of other sizes."""
+        """Close the file, and the copy with models of other sizes."""
         self._forget()
         super().close()
 
@@ -182,8 +180,8 @@ class WhatIf(Core):
             copy[1].close()
 
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
-        """A session of the file's own numbers, and one for each combination of the values, by what is changed. Raises `CharzError` for a number
-        that there is not, and a value that cannot be."""
+        """Return a session with the file's own numbers, and one for each combination of the values, by label. Raise `CharzError` for an
+        unknown number and an invalid value."""
         from charz.sql.evaluate import Varied
 
         if not changes:
@@ -212,7 +210,7 @@ class WhatIf(Core):
         return found
 
     def _part_field(self, name: str) -> PartField:
-        """The number that a name means: `PART.FIELD`, or `PART.` and the end of a field that no other of the part has."""
+        """Find a number by name: `PART.FIELD`, or `PART.` and a unique end of a field."""
         part, dot, field = name.partition(".")
         if not dot:
             next = "write e.g. rtx4090.sm.unit_count=256, `charz hardware show PART` lists fields"
@@ -224,7 +222,7 @@ class WhatIf(Core):
 
 
 def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Rows:
-    """What a method of the session, or of one of its groups, answers."""
+    """Call a method of the session, or of one of its groups, and return its rows."""
     *group, name = method.split(".")
     owner: Any = getattr(session, group[0]) if group else session
     asked: Asked = getattr(owner, name).asked
@@ -232,5 +230,5 @@ def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Ro
 
 
 def _values(given: Value, name: str, part_field: PartField) -> list[tuple[str, float | str]]:
-    """Each value as it was written, and in SI units or in full."""
+    """Return each value as the user wrote it, and in SI units or as a full word."""
     return [(model_sizes.shown(one), part_field.value(one, name)) for one in model_sizes.given("number", name, given)]

@@ -1,4 +1,4 @@
-"""Several runs that one part does together: how long they take, what they draw, what they hold, how busy they keep it."""
+"""The command that adds up several runs on one part: time, power, memory and utilization."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EXAMPLE = "runs: [{model: resnet18, count: 2}], rate_per_s: 30"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of the workload, and how often it is done each time."""
+    """A run of the workload, and how many times it is repeated in each round."""
 
     model: str
     count: float
@@ -43,16 +43,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a file of a workload says."""
+    """Content of a workload file."""
 
     name: str
     pieces: Sequence[Piece]
     rate_per_s: float | None
-    """How often a second all of it has to be done; None where it is done once."""
+    """Rounds a second that the part must reach; None for a single round. [1/s]"""
 
 
 class Workload(Core):
-    """Several runs on one part."""
+    """Workloads of several runs on one part."""
 
     @answer("total", "runs")
     def workload(
@@ -60,18 +60,18 @@ class Workload(Core):
         file: Annotated[
             File,
             Text(
-                "YAML: `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and maybe `rate_per_s`."
+                "YAML: `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and optionally `rate_per_s`."
             ),
         ],
         *,
-        on: Annotated[Names, Text("Part that does all of it; several with commas, each by itself.")],
+        on: Annotated[Names, Text("Part that executes all runs; several, with commas, are separate alternatives.")],
         section: Literal["total", "runs"] = "total",
     ) -> Rows:
-        """Add up runs that one part does one after another: time, joules, memory, how often a second they can be done and, where
-        the file states `rate_per_s`, how busy that keeps the part and what it draws on average, at rest between them.
+        """Add up successive runs on one part: time, energy, memory, and the largest rate. Where the file states `rate_per_s`, add how busy
+        the part is and its average power, including idle time.
 
-        Weights of every model stay in memory with what the largest run needs, and the context of a process for each backend. Exit code 1 where a part does not
-        hold it or cannot keep up.
+        Weights of every model stay in memory, together with the needs of the largest run and a process context for each backend. Exit code
+        1 if they do not fit, or if a part cannot keep up.
         """
         work = read(Path(file))
         found = [(part, self._done(work, part)) for part in names(on)]
@@ -84,19 +84,19 @@ class Workload(Core):
         return Rows(_TOTAL, rows, ("model_report", "model_memory"), is_failure=is_failure)
 
     def _done(self, work: Work, part: str) -> list[Record]:
-        """Each run on the part, with its count, its time in all and its share of the whole."""
+        """Return each run on the part with its count, its total time and its share of the whole."""
         rows = []
         for piece in work.pieces:
             scoped, _ = self.target(single(piece.model, part, **piece.conditions), "model_report")
             (row,) = scoped.rows("model_report", _ROW, beside=("model_memory",)).frame().to_dicts()
             if row["latency_s"] is None:
-                raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz doctor --rows` says why")
+                raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz doctor --rows` shows why")
             rows.append(row | {"count": piece.count, "time_s": piece.count * row["latency_s"]})
         whole = sum(row["time_s"] for row in rows)
         return [row | {"time_fraction": row["time_s"] / whole} for row in rows]
 
     def _total(self, work: Work, part: str, rows: Sequence[Record]) -> Record:
-        """What the runs take together."""
+        """Add up the runs."""
         hardware = self.part_name(part)
         query = "SELECT dram_byte, static_w FROM part WHERE hardware = ?"
         ((device_byte, static_w),) = self.connection().execute(query, [hardware]).fetchall()
@@ -109,7 +109,7 @@ class Workload(Core):
         contexts = {row["backend"]: row["context_byte"] for row in rows}
         held = None if None in contexts.values() else peak + sum(contexts.values())
         rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
-        # At a rate the part rests for what is left of each period; without one it works all the time.
+        # At a rate, the part idles for the rest of each period; without one, it is always busy.
         period_s = time_s if rate is None else max(1.0 / rate, time_s)
         rest_s = period_s - time_s
         rest_j = 0.0 if rest_s == 0.0 else None if static_w is None else static_w * rest_s
@@ -130,17 +130,17 @@ class Workload(Core):
 
 
 def _kept(row: Record) -> float:
-    """Bytes of a run's model that stay in memory between its runs."""
+    """Return the bytes of a run's model that stay in memory between its runs."""
     return float(row["weight_byte"] + row["buffer_byte"])
 
 
 def read(path: Path) -> Work:
-    """The workload in a file. Raises `CharzError` for what is none, with the entry."""
+    """Read a workload file. Raise `CharzError` with the entry that is wrong."""
     from charz.hardware_catalog import document
 
     text = document.read(path)
     if not isinstance(text, dict) or not isinstance(text.get("runs"), list) or not text["runs"]:
-        raise CharzError("no workload", str(path), "it has no list `runs`", f"write e.g. {_EXAMPLE}")
+        raise CharzError("not a workload", str(path), "it has no list `runs`", f"write e.g. {_EXAMPLE}")
     for key in text:
         if key not in ("workload", "runs", "rate_per_s"):
             raise unknown_name("key of a workload", str(key), ("workload", "runs", "rate_per_s"))
@@ -169,7 +169,7 @@ def _pieces(path: Path, runs: Sequence[Any]) -> Iterator[Piece]:
 
 
 def _positive(value: Any, where: str) -> float:
-    """The number. Raises `CharzError` for what is none above 0."""
+    """Return the number. Raise `CharzError` unless it is above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
         raise CharzError("not a number above 0", f"{where} {value}", next="write e.g. 30")
     return float(value)

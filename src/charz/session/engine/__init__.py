@@ -1,1 +1,1 @@
-"""Another engine behind a session: what it reads as files (`rows`), how it is reached (`endpoint`), how it is asked (`remote`)."""
+"""Evaluation of the models on another engine: files for it (`rows`), connection (`endpoint`), and questions (`remote`)."""

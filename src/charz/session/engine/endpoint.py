@@ -1,4 +1,4 @@
-"""An endpoint that speaks Spark Connect, and the rows that it reads: Sail, or Spark 4."""
+"""An endpoint that speaks Spark Connect, and its access to the rows: Sail, or Spark 4."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAJOR = "4"
-"""Version of Spark whose words the models are put in."""
+"""Major version of Spark for which the models are written."""
 
 FIRST_S = 5.0
-"""How long an address may take to answer. [s]"""
+"""Time limit for an address to answer. [s]"""
 
 ANSWER_S = 60.0
-"""How long an engine may take to say its version: its first session starts its workers. [s]"""
+"""Time limit for an engine to report its version; its first session starts the workers. [s]"""
 
 RETRIES = 2
-"""How often the client asks again where the line breaks."""
+"""Number of retries after a lost connection."""
 
 NAMED_FILES = 4
-"""Files of a relation up to which a statement names each; a view of them costs two calls."""
+"""Largest number of files of a relation that a statement names; more files take a view, which costs two calls."""
 
 GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "Connection refused", "Connection reset", "Socket closed", "SESSION_CLOSED")
-"""What is said of an engine that is no more."""
+"""Parts of messages about an engine that is gone."""
 
 UNSEEN = ("No such file", "not found", "PATH_NOT_FOUND", "does not exist", "No files found", "Object at location")
-"""What an engine says of files that are not where it looks."""
+"""Parts of an engine's messages about files that it cannot find."""
 
 
 class Refusal(Exception):
-    """What an engine says of a statement that it does not run."""
+    """An engine's error about a statement that it does not run."""
 
 
 class Endpoint:
-    """A session on an engine. `close` it: it takes away what its questions brought along."""
+    """A session on an engine. `close` it to remove the files of its questions."""
 
     def __init__(self, address: str, store: Store) -> None:
         self.address, self.store = address, store
@@ -60,10 +60,10 @@ class Endpoint:
         self._folder = f"{rows.ASKED}/{uuid.uuid4().hex}"
         self._files = 0
         self.texts: dict[str, str] = {}
-        """Models in Spark's words."""
+        """Models in Spark's dialect."""
 
     def connect(self, manifest: Manifest) -> None:
-        """Reach the engine, and see that it reads these rows. Raises `CharzError` for what is in the way."""
+        """Connect to the engine, and check that it reads these rows. Raise `CharzError` otherwise."""
         if self._spark is None:
             self._spark = reached(self.address)
         try:
@@ -71,7 +71,7 @@ class Endpoint:
         except Refusal as error:
             raise self._unseen(error) from error
         if found != [manifest.id]:
-            exists = "under this name it finds others"
+            exists = "it finds others under this name"
             raise CharzError("the engine reads other rows", self.store.place, exists, "name a folder that both see")
 
     def _unseen(self, error: Exception) -> CharzError:
@@ -79,7 +79,7 @@ class Endpoint:
         return CharzError("the engine does not see the rows", self.store.address(""), _said(error), next)
 
     def view(self, names: Sequence[str]) -> str:
-        """How statements read some files of the rows: by their names, or, of many, by a view of them."""
+        """Return the source for statements that read some files of the rows: their names, or a view of many files."""
         key = tuple(names)
         if len(key) <= NAMED_FILES:
             read = [f"SELECT * FROM parquet.`{self.store.address(name).replace('`', '``')}`" for name in key]
@@ -92,15 +92,14 @@ class Endpoint:
         return self._registered[key]
 
     def bring(self, table: pyarrow.Table) -> str:
-        """Put rows of a question where the engine reads them; gives the name of the file."""
+        """Write rows of a question where the engine reads them, and return the file's name."""
         self._files += 1
         name = f"{self._folder}/{self._files}.parquet"
         self.store.put(name, rows.parquet(table))
         return name
 
     def run(self, statement: str, timeout_s: float = 0.0) -> pyarrow.Table:
-        """The rows of a statement. Raises `Refusal` where the engine does not run it, `CharzError` where it is gone or the time is
-        over."""
+        """Run a statement and return its rows. Raise `Refusal` where the engine does not run it, and `CharzError` where it is gone or too slow."""
         is_late = threading.Event()
 
         def stop() -> None:
@@ -118,7 +117,7 @@ class Endpoint:
             timer.cancel()
 
     def refuses(self, statement: str) -> str:
-        """What the engine says against a statement, which it does not run; empty where it takes it."""
+        """Return the engine's error about a statement, empty if it accepts the statement."""
         try:
             with self._named():
                 self._spark.sql(statement).schema  # noqa: B018
@@ -137,17 +136,17 @@ class Endpoint:
             text = str(error)
             if is_late is not None and is_late.is_set():
                 raise CharzError(
-                    "stopped, since the time was over", self.address, next="--timeout gives more"
+                    "stopped at the time limit", self.address, next="raise it with --timeout"
                 ) from error
             if any(word in text for word in GONE):
-                next = "start it again: what was finished is kept"
+                next = "start it again: finished work is kept"
                 raise CharzError("the engine is gone", self.address, _said(error), next) from error
             if any(word in text for word in UNSEEN) and (rows.ASKED in text or "parquet" in text):
                 raise self._unseen(error) from error
             raise Refusal(text) from error
 
     def close(self) -> None:
-        """Let go of the engine."""
+        """Remove the files of this session, and close the connection to the engine."""
         if self._files:
             with contextlib.suppress(CharzError):
                 self.store.prune(self._folder)
@@ -159,7 +158,7 @@ class Endpoint:
 
 
 def reached(address: str) -> Any:
-    """A client's session on an engine. Raises `CharzError` for what is in the way."""
+    """Open a client's session on an engine. Raise `CharzError` where that fails."""
     host, port = _place(address)
     try:
         socket.create_connection((host, port), FIRST_S).close()
@@ -167,12 +166,12 @@ def reached(address: str) -> Any:
         reason = error.strerror or str(error) or type(error).__name__
         next = "`charz engine start` starts one here"
         raise CharzError("no engine answers", address, reason, next) from error
-    # pyspark takes a main module without a file, as that of a worker process, for its own doctests, and exits.
+    # pyspark mistakes a main module without a file, such as a worker's, for its own doctests, and exits.
     if not hasattr(sys.modules["__main__"], "__file__"):
         sys.modules["__main__"].__file__ = __file__
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries about one another
+            warnings.simplefilter("ignore")  # warnings of libraries about each other
             from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession
     except ImportError as error:
@@ -183,14 +182,14 @@ def reached(address: str) -> Any:
     try:
         version = _within(ANSWER_S, lambda: str(spark.version))
     except TimeoutError as error:
-        raise CharzError("what answers is no engine", address, f"not a word in {ANSWER_S:g} s") from error
+        raise CharzError("the address does not speak Spark Connect", address, f"no answer in {ANSWER_S:g} s") from error
     except Exception as error:
         if is_interrupt(error):
             raise
-        exists = f"it does not speak Spark Connect: {_said(error)}"
-        raise CharzError("what answers is no engine", address, exists) from error
+        exists = _said(error)
+        raise CharzError("the address does not speak Spark Connect", address, exists) from error
     if version.partition(".")[0] != MAJOR:
-        exists = f"it is Spark {version}, and the models are written for Spark {MAJOR}"
+        exists = f"it is Spark {version}; the models are written for Spark {MAJOR}"
         raise CharzError("an engine of another version", address, exists)
     return spark
 
@@ -207,14 +206,14 @@ def _place(address: str) -> tuple[str, int]:
 
 
 def _within(seconds: float, action: Callable[[], T]) -> T:
-    """What an action gives; raises `TimeoutError` where it takes longer."""
+    """Run an action. Raise `TimeoutError` where it takes longer than `seconds`."""
     found: list[T] = []
     failed: list[BaseException] = []
 
     def act() -> None:
         try:
             found.append(action())
-        except BaseException as error:  # noqa: BLE001  handed on to who waits
+        except BaseException as error:  # noqa: BLE001  raised again in the waiting thread
             failed.append(error)
 
     thread = threading.Thread(target=act, daemon=True)
@@ -228,7 +227,7 @@ def _within(seconds: float, action: Callable[[], T]) -> T:
 
 
 def _said(error: Exception) -> str:
-    """The first line of what was said."""
+    """Return the first line of an error's message."""
     text = str(error)
     if "details = " in text:
         text = text.partition("details = ")[2]

@@ -1,9 +1,9 @@
 """A connection whose models are evaluated on another engine.
 
-DuckDB holds the file: what is scoped of facts and maintained tables is made there as for any question, and statements that read no
-model are answered there. What reads one is put in Spark's words, with the models that it rests on before it, and run on the engine
-over the exported rows; what these do not hold of a question (runs of scenarios that the file has not, copies of parts) is brought
-along as parquet. On DuckDB's side every model is hidden behind an error, so that none can be evaluated there.
+DuckDB reads the file: facts and maintained tables are scoped there, and it answers statements that read no model. Statements that read a
+model are translated into Spark's dialect, preceded by the models that they depend on, and run on the engine over the exported rows. Rows of
+a question that are missing there (runs of scenarios outside the file, copies of parts) are sent as parquet. In DuckDB every model is
+replaced by an error, so that it is never evaluated there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _ANSWER = "answer_row"
 """Name of the rows of answers in a statement."""
 
 _ARRIVING = "arriving_row"
-"""Name of rows that come from the engine while they are kept."""
+"""Name of rows from the engine while they are stored."""
 
 
 def hide(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
-    """Put an error in front of every model of a connection."""
+    """Replace every model of a connection by a view that raises an error."""
     query = "SELECT view, LIST((column_name, type) ORDER BY position) FROM view_column GROUP BY view"
     columns = dict(connection.execute(query).fetchall())
     for relation in known.of(*MODELS):
@@ -50,12 +50,12 @@ def hide(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {ddl.quote(relation.name)} AS SELECT {made} FROM range(1)")
 
 
-HIDDEN = "is evaluated on the engine alone: this question stays with the file, ask it without --engine"
-"""What DuckDB says of a model in a session that asks another engine."""
+HIDDEN = "is evaluated on the engine only: ask this question without --engine"
+"""DuckDB's error about a model in a session with an engine."""
 
 
 class Remote(Scoped):
-    """A connection that answers for one question, its models on an engine."""
+    """A connection that answers one question, with its models on an engine."""
 
     def __init__(
         self,
@@ -70,32 +70,32 @@ class Remote(Scoped):
         self._known, self._engine, self._manifest = known, engine, manifest
         self._models = {model.name for model in known.of(*MODELS)}
         self._kept: set[str] = set()
-        """Models whose rows are here."""
+        """Names of models whose rows are stored here."""
         self._brought: dict[str, str] = {}
-        """Relation -> the file of what this question brought of it."""
+        """Files with rows of this question, by relation."""
         self._answered: dict[str, str] | None = None
-        """Relations that the answers give, where these are evaluated, and the queries that take them."""
+        """Queries of the answers by relation, once these are evaluated."""
         hide(connection, known)
 
-    # What a statement is answered by
+    # Statements
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement of charz: here where it reads no model, else on the engine."""
+        """Run a statement of charz, here if it reads no model, else on the engine."""
         return self.sql(query, values) if self._is_remote(query) else super().execute(query, values)
 
     def sql(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """A query of charz, answered on the engine where it reads a model."""
+        """Return a query of charz, answered on the engine if it reads a model."""
         if not self._is_remote(query):
             return super().sql(query, values)
         return self._connection.from_arrow(self.ask(query, values))
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Not to be had: the models are elsewhere."""
-        raise CharzError("this stays with the file", "an engine evaluates the models", next="ask it without --engine")
+        """Unavailable: raises `CharzError`, since the models are elsewhere."""
+        raise CharzError("not available with an engine", "an engine evaluates the models", next="ask it without --engine")
 
     def keep(self, view: str) -> None:
-        """Evaluate a view once, for several questions to it."""
+        """Evaluate a view once for several later questions."""
         if view not in self._kept:
             self._connection.register(_ARRIVING, self.ask(f"SELECT * FROM {view}"))
             self._connection.execute(f"DROP VIEW temp.{ddl.quote(view)}")
@@ -104,7 +104,7 @@ class Remote(Scoped):
             self._kept.add(view)
 
     def is_remote(self, query: str) -> bool:
-        """Whether a statement reads a model, by itself."""
+        """Return True if a statement itself reads a model."""
         return self._is_remote(query)
 
     def _is_remote(self, query: str) -> bool:
@@ -116,7 +116,7 @@ class Remote(Scoped):
             self._hold(set(names) - self._models)
 
     def ask(self, query: str, values: Sequence[Any] = (), timeout_s: float = 0.0) -> pyarrow.Table:
-        """The rows of a query, evaluated on the engine."""
+        """Return the rows of a query, evaluated on the engine."""
         asked = spark.query(_filled(query, values), self._every)
         at_hand = {name for name in asked.reads if name in self._models and self._known.relations[name].at_hand}
         if self._answered is None and any(answers.covers(self._known, n, self._has_runs) for n in at_hand):
@@ -132,7 +132,7 @@ class Remote(Scoped):
 
     @functools.cached_property
     def _has_runs(self) -> bool:
-        """Whether the file has all runs of the scope."""
+        """True if the file has all runs of the scope."""
         rows = self.scope.scenarios if self.scope else None
         return rows is None or all(row["scenario_id"] in self.scope.stored for row in rows)  # type: ignore[union-attr]
 
@@ -159,7 +159,7 @@ class Remote(Scoped):
     def _refused(
         self, asked: spark.Query, given: Mapping[str, str], columns: Mapping[str, Sequence[str]], said: str
     ) -> CharzError:
-        """Which view the engine does not take, else that it is the statement."""
+        """Name the view that the engine refuses, else the statement."""
         upstream = self._known.upstream(asked.reads, given)
         line = said.splitlines()[0][:300] if said else ""
         for model in self._known.of(*MODELS):
@@ -167,7 +167,7 @@ class Remote(Scoped):
                 one = spark.query(f"SELECT * FROM {model.name}", self._every)
                 if reason := self._engine.refuses(spark.composed(one, self._known, columns, given, self._engine.texts)):
                     return CharzError("the engine refuses a view", model.name, reason, "ask without --engine")
-        return CharzError("the engine refuses the statement", "", line, "ask without --engine, or write it otherwise")
+        return CharzError("the engine refuses the statement", "", line, "ask without --engine, or rewrite it")
 
     @functools.cached_property
     def _columns_of(self) -> dict[str, Sequence[str]]:
@@ -182,7 +182,7 @@ class Remote(Scoped):
     # Rows
 
     def _source(self, name: str, scope: Scope | None) -> str:
-        """Query of the rows of a fact, maintained table or view before the models, as a scope leaves them."""
+        """Return the query for the rows of a fact, maintained table or view below the models, limited to a scope."""
         columns = self._file_columns(name)
         limits = self._limits(columns, scope)
         if self._is_brought(name, columns):
@@ -205,7 +205,7 @@ class Remote(Scoped):
         return [f"{name} IN {listed(v)}" for name, v in asked.items() if v is not None and name in columns]
 
     def _is_brought(self, name: str, columns: Sequence[str]) -> bool:
-        """Whether the exported rows do not hold what a question needs of a relation."""
+        """Return True if the exported rows lack some that a question needs of a relation."""
         if name not in self._manifest.files:
             return True
         scope = self.scope
@@ -233,7 +233,7 @@ class Remote(Scoped):
     # Answers that several relations share
 
     def _answer(self, timeout_s: float = 0.0) -> None:
-        """Evaluate what is kept at hand of every run on every part, portion by portion: reports over it follow from these rows."""
+        """Evaluate the answers at hand of every run on every part in portions; reports are queries of these rows."""
         files = []
         scope = self.scope or Scope()
         portions = list(evaluate.portions(self._connection, scope, answers.names(self._known)))
@@ -249,14 +249,15 @@ class Remote(Scoped):
         }
 
     def answers_of(self, portion: Scope, timeout_s: float = 0.0) -> pyarrow.Table:
-        """The rows at hand of a part of the scope; what several of them read is evaluated once."""
+        """Evaluate the rows at hand of a portion of the scope; relations read several times are evaluated once."""
         kept = answers.names(self._known)
         asked = spark.query(answers.evaluation(self._known), self._every)
         return self._run(asked, portion, timeout_s, self._pins(kept, portion, timeout_s))
 
     def _pins(self, wanted: Collection[str], scope: Scope | None, timeout_s: float) -> dict[str, str]:
-        """What several of the wanted models read, each evaluated once, as queries of its rows: an engine plans a view each time that
-        it is read. Of few kernels on parts every step is taken by itself; of many, rows as many as these would travel."""
+        """Evaluate once each relation that several wanted models read, and return queries of its rows, since an engine plans a view again
+        for each reader. With few kernels every step is evaluated separately; with many, only relations without kernels are, since rows of
+        kernels would have to be transferred."""
         answered = self._answered or {}
         held = {*spark.needed(wanted, self._known, answered), *answered}
         is_narrow = evaluate.kernel_count(self._connection, scope or Scope()) <= evaluate.NARROW
@@ -265,14 +266,14 @@ class Remote(Scoped):
         for name, _ in evaluate.pins(self._known, wanted, layers, is_narrow, held):
             if not is_narrow and set(self._known.relations[name].grain) - set(TARGET):
                 continue
-            # All columns: where a model takes a star, its text names each.
+            # All columns, since a model's text names each column of a star.
             found = self._run(spark.query(f"SELECT * FROM {name}", self._every), scope, timeout_s, pins)
             pins[name] = f"SELECT * FROM {self._engine.view([self._engine.bring(found)])}"
         return pins
 
 
 def _filled(query: str, values: Sequence[Any]) -> str:
-    """A query with its parameters written out."""
+    """Write the parameters of a query into it."""
     if not values:
         return query
     pieces = query.split("?")

@@ -1,8 +1,8 @@
-"""What the models read, as parquet for other engines: rows of each model in files of their own, and a manifest that says of what
-versions they are, what each file holds, and by what numbers the database they came from is known again.
+"""Relations that the models read, as parquet for other engines, in separate files for each model. A manifest lists the versions, the
+content of each file, and the numbers that identify the database.
 
-A file is never changed: its name ends in a part of its digest. The manifest is written last, and what it does not list is not
-there. So an export that is killed leaves the rows as they were, and a new model costs its own.
+Files never change: their names end in a part of their digest. The manifest is written last, and files outside it do not count. So a killed
+export leaves the rows unchanged, and a new model adds its own files.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 STATEMENTS = "load.sql"
 PROBE = "probe.parquet"
-"""A file with the manifest's `id` alone: what an engine reads first."""
+"""File with only the manifest's `id`, which an engine reads first."""
 
 ASKED = "asked"
-"""Folder of what questions bring along; each session removes its own."""
+"""Folder of rows that questions send; each session removes its own."""
 
 LEFT_S = 86_400.0
-"""Age from which what a question brought along is of a session that was killed. [s]"""
+"""Age above which sent rows belong to a session that was killed. [s]"""
 
 ANSWERS = "answer"
-"""Folder of answers that a refresh has evaluated and not yet taken in."""
+"""Folder of answers that a refresh has evaluated but not yet stored."""
 
 FORMAT = 1
-"""Of the manifest."""
+"""Version of the manifest's format."""
 
 ROWS_AT_ONCE = 122_880
-"""Rows written together."""
+"""Number of rows written together."""
 
 VERSIONS = {"charz": "charz", "schema": "layout of tables", "views": "views", "catalog": "catalog"}
-"""What rows are of, and what each is called."""
+"""Versions of rows, with their names in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +62,30 @@ class File:
     byte: int
     sha256: str
     model: str | None = None
-    """The model that all of them belong to."""
+    """Model of all its rows, if they have one."""
 
 
 @dataclass(slots=True)
 class Manifest:
-    """What the rows are."""
+    """Content of the rows."""
 
     versions: dict[str, str]
     """Version of charz, fingerprints of tables and views, version of the catalog."""
     models: dict[str, str] = field(default_factory=dict)
-    """Model -> the number by which its rows are known."""
+    """Identifying number of each model's rows."""
     relations: dict[str, str] = field(default_factory=dict)
-    """Relation that no model owns -> the same."""
+    """Identifying number of each relation without model."""
     files: dict[str, list[File]] = field(default_factory=dict)
-    """By relation."""
+    """Files by relation."""
 
     @property
     def id(self) -> str:
-        """A digest of all that the rows are."""
+        """A digest of the whole content."""
         known = [self.versions, self.models, self.relations, sorted(f.sha256 for fs in self.files.values() for f in fs)]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
     def text(self) -> str:
-        """As it is written."""
+        """Write the manifest as JSON."""
         files = {
             name: [
                 {"file": f.name, "rows": f.rows, "byte": f.byte, "sha256": f.sha256, "model": f.model} for f in listed
@@ -97,7 +97,7 @@ class Manifest:
 
 
 def read(store: Store) -> Manifest | None:
-    """The manifest of a place; None where it has none. Raises `CharzError` for one of another charz."""
+    """Read the manifest of a place; None if it has none yet. Raise `CharzError` for one of another charz."""
     data = store.get(MANIFEST)
     if data is None:
         return None
@@ -116,18 +116,18 @@ def read(store: Store) -> Manifest | None:
         raise CharzError("not a manifest of rows", store.address(MANIFEST), next=_AGAIN) from error
 
 
-_AGAIN = "`charz export FOLDER --for spark` into a new folder writes them anew"
+_AGAIN = "`charz export FOLDER --for spark` into a new folder writes new ones"
 
 
 def versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """What a database is of."""
+    """Return the versions of a database."""
     known = about.read(connection)
     keys = {"schema": about.LAYOUT, "views": "views_fingerprint", "catalog": "catalog_version"}
     return {"charz": __version__, **{name: known.get(key, "none") for name, key in keys.items()}}
 
 
 def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str]:
-    """Relations that the models read of which each row belongs to a model and follows from it, its runs and the rules."""
+    """Return the relations read by the models whose rows belong to one model and depend only on it, its runs and the rules."""
     from charz.ingest.write import MODEL_TABLES
     from charz.schema.scenario import Measurement
 
@@ -146,13 +146,13 @@ def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str
 
 
 def shared(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str]:
-    """The other relations that the models read."""
+    """Return the other relations that the models read."""
     own = set(of_models(connection, known))
     return [name for name in spark.sources(connection) if name not in own]
 
 
 def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
-    """What the manifest of a database's rows says now, without files."""
+    """Compute the manifest for a database's present rows, without files."""
     from charz.sql import maintain
 
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
@@ -169,7 +169,7 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 
 
 def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """A number for the content of a relation."""
+    """Compute a number that identifies the content of a relation."""
     columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
     query = f"SELECT COUNT(*), BIT_XOR(HASH({', '.join(map(ddl.quote, columns))})) FROM {ddl.quote(name)}"
     ((count, number),) = connection.execute(query).fetchall()
@@ -177,19 +177,19 @@ def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def check(found: Manifest, now: Manifest, place: str) -> None:
-    """Raise `CharzError` where rows are not those of a database as it is now."""
-    next = f"`charz export {place} --for spark` brings them up to it"
+    """Raise `CharzError` where rows differ from a database's present ones."""
+    next = f"`charz export {place} --for spark` updates them"
     for key, what in VERSIONS.items():
         if found.versions[key] != now.versions[key]:
-            exists = f"theirs is {found.versions[key][:16]}, that of the file {now.versions[key][:16]}"
+            exists = f"theirs is {found.versions[key][:16]}, the file's is {now.versions[key][:16]}"
             raise CharzError(f"rows of another {what}", place, exists, next)
     changed = sorted(name for name in now.relations if found.relations.get(name) != now.relations[name])
     if changed:
-        raise CharzError("rows of before a change", place, f"not as in the file: {_few(changed)}", next)
+        raise CharzError("rows from before a change", place, f"different in the file: {_few(changed)}", next)
     if lost := [
         name for name in sorted({*now.models, *found.models}) if found.models.get(name) != now.models.get(name)
     ]:
-        raise CharzError("rows of other models", place, f"not as in the file: {_few(lost)}", next)
+        raise CharzError("rows of other models", place, f"different in the file: {_few(lost)}", next)
 
 
 def _few(names: Sequence[str]) -> str:
@@ -198,13 +198,13 @@ def _few(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of the rows of a relation."""
+    """Result of writing a relation."""
 
     name: str
     rows: int
     byte: int
     added: int
-    """Rows written now; the others were there."""
+    """Number of rows written now; the others existed."""
 
 
 def append(
@@ -214,12 +214,12 @@ def append(
     models: Sequence[str] | None = None,
     done: Callable[[str], None] = lambda _: None,
 ) -> list[Written]:
-    """Write the rows of a database to a place, those alone that are not there; with `models`, of these and no others."""
+    """Write the missing rows of a database to a place; `models` limits them."""
     now, before = state(connection, known), read(store)
     if before is not None and before.versions != now.versions:
         before = None
     if before is None and (others := [n for n in store.names() if not _is_own(n)]) and store.get(MANIFEST) is None:
-        raise CharzError("the folder is not empty", store.place, f"it holds {_few(others)}", "name a new one")
+        raise CharzError("the folder is not empty", store.place, f"it contains {_few(others)}", "name a new one")
     if models is not None:
         now.models = {name: number for name, number in now.models.items() if name in models}
     added: dict[str, int] = {}
@@ -250,7 +250,7 @@ def append(
 
 
 def fresh_models(connection: duckdb.DuckDBPyConnection, known: Catalog, store: Store) -> list[str]:
-    """Models whose rows are not there, or are of before a change."""
+    """Return the models whose rows are missing or outdated."""
     now, before = state(connection, known), read(store)
     is_other = before is None or before.versions != now.versions
     return [m for m, n in now.models.items() if is_other or before is None or before.models.get(m) != n]
@@ -263,7 +263,7 @@ def _of_models(
     models: Sequence[str],
     done: Callable[[str], None],
 ) -> Iterator[tuple[str, File]]:
-    """Files of some models, a few models evaluated at a time."""
+    """Yield the files of some models, evaluated a few models at a time."""
     from charz.sql import evaluate
 
     if not models:
@@ -301,12 +301,12 @@ def _parquet(reader: pyarrow.RecordBatchReader) -> tuple[bytes, int]:
 
 
 def parquet(table: Any) -> bytes:
-    """An Arrow table as a file."""
+    """Convert an Arrow table to a parquet file."""
     return _parquet(table.to_reader(ROWS_AT_ONCE))[0]
 
 
 def _finish(store: Store, manifest: Manifest) -> None:
-    """Let the new files be the rows, and take those away that are none any more."""
+    """Make the new files valid, and remove those that are no longer listed."""
     import pyarrow
 
     store.put(PROBE, parquet(pyarrow.table({"id": [manifest.id]})))
@@ -321,7 +321,7 @@ _OWN = frozenset({MANIFEST, STATEMENTS, PROBE})
 
 
 def _is_own(name: str) -> bool:
-    """Whether a file is one that charz writes here."""
+    """Return True if charz writes a file of this name here."""
     folder, _, rest = name.partition("/")
     return (
         name in _OWN
@@ -331,6 +331,6 @@ def _is_own(name: str) -> bool:
 
 
 def files_of(manifest: Manifest, name: str, models: Collection[str] | None) -> list[File]:
-    """The files of a relation that hold rows of some models, or of none."""
+    """Return the files of a relation with rows of some models, or of no model."""
     listed: Mapping[str, list[File]] = manifest.files
     return [f for f in listed[name] if models is None or f.model is None or f.model in models]

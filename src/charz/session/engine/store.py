@@ -1,4 +1,4 @@
-"""A folder, or a place in an object store, that this process and the workers of another engine both see."""
+"""A folder, or a place in an object store, that this process and the workers of another engine can access."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from charz.schema.errors import CharzError
 
 
 class Store:
-    """Files by their name within the place."""
+    """Files by their name within a place."""
 
     def __init__(self, place: str | Path) -> None:
-        """`place` is a folder, or an address as `s3://bucket/rows`."""
+        """Open a folder, or an address such as `s3://bucket/rows`."""
         self.place = str(place)
         self.is_folder = "://" not in self.place
         self._root = os.path.realpath(self.place) if self.is_folder else ""
@@ -27,11 +27,11 @@ class Store:
             raise CharzError("a file, not a folder", self.place, next="name a folder")
 
     def address(self, name: str) -> str:
-        """What an engine calls a file."""
+        """Return the address of a file for an engine."""
         return f"{self._root or self.place.rstrip('/')}/{name}"
 
     def _in_store(self) -> tuple[Any, str]:
-        """The file system of an object store and the path within."""
+        """Return the file system of an object store and the path within it."""
         if self._system is None:
             from pyarrow import fs
 
@@ -40,7 +40,7 @@ class Store:
         return self._system  # type: ignore[no-any-return]
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file, all or nothing."""
+        """Write a file atomically."""
         with self._named():
             if not self.is_folder:
                 system, root = self._in_store()
@@ -63,7 +63,7 @@ class Store:
                 raise
 
     def get(self, name: str) -> bytes | None:
-        """What a file holds; None where it is not there."""
+        """Read a file; None if it does not exist."""
         with self._named():
             try:
                 if self.is_folder:
@@ -75,7 +75,7 @@ class Store:
                 return None
 
     def remove(self, name: str) -> None:
-        """Take a file away, whether it is there or not."""
+        """Remove a file if it exists."""
         with self._named(), contextlib.suppress(FileNotFoundError):
             if self.is_folder:
                 Path(self._root, name).unlink()
@@ -84,7 +84,7 @@ class Store:
                 system.delete_file(f"{root}/{name}")
 
     def names(self, under: str = "", least_s: float = 0.0) -> list[str]:
-        """Names of all files below a folder of the place that are as old as that."""
+        """List all files below a folder of the place that are at least `least_s` old."""
         latest = time.time() - least_s
         with self._named():
             if self.is_folder:
@@ -104,7 +104,7 @@ class Store:
             )
 
     def prune(self, folder: str, least_s: float = 0.0) -> None:
-        """Take a folder away with all in it that is as old as that."""
+        """Remove the files of a folder that are at least `least_s` old, and empty folders."""
         for name in self.names(folder, least_s):
             self.remove(name)
         if self.is_folder:
@@ -114,7 +114,7 @@ class Store:
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """A full disk, a missing right or a store that does not answer as one line."""
+        """Report a full disk, a missing right or an unreachable store in one line."""
         import pyarrow
 
         try:

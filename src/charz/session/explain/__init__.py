@@ -1,1 +1,1 @@
-"""How a number comes about."""
+"""Commands that explain answers."""

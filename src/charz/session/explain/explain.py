@@ -1,5 +1,4 @@
-"""How one number comes about: each mechanism with its formula, its inputs, the catalog numbers behind them, down to the
-shapes of tensors."""
+"""The command that explains an answer: its mechanisms with formulas, inputs and catalog numbers, down to the shapes of tensors."""
 
 from __future__ import annotations
 
@@ -22,14 +21,13 @@ from . import sentences, tiles
 Record = dict[str, Any]
 
 COLUMNS = ("step", "item", "name", "value", "word", "unit", "meaning")
-"""Of an answer of `explain`: `value` is a number in SI units of `unit`, `word` what is none; `meaning` says what it is,
-with its source."""
+"""Columns of `explain`: `value` is a number in SI units of `unit`, `word` any other value, `meaning` its description with its source."""
 
 KEPT_HEAP = {"MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_MMAP_THRESHOLD_": "4000000000"}
-"""Environment in which glibc's `malloc` never gives memory back."""
+"""Environment in which glibc's `malloc` never returns memory to the system."""
 
 SHOWN_KERNELS = 10
-"""Kernels that the explanation of a run lists."""
+"""Number of kernels that the explanation of a run lists."""
 
 _RUN_CHAIN = (
     (
@@ -51,7 +49,7 @@ _RUN_CHAIN = (
     ),
     ("Energy-delay product", "model_edp", ("edp_js", "local_edp_js", "local_gap_fraction")),
 )  # fmt: skip
-"""Steps of a whole run: title, view, columns, the result first."""
+"""Steps of a whole run: title, view, and columns with the result first."""
 
 _KERNEL_CHAIN = (
     (
@@ -74,28 +72,28 @@ _KERNEL_CHAIN = (
     ),
     ("4. Energy-delay product", "kernel_edp", ("edp_js", "local_edp_js", "edp_fraction")),
 )  # fmt: skip
-"""Steps of one kernel, each explaining inputs of the one before."""
+"""Steps of one kernel, each explaining inputs of the step before."""
 
 _STEP = (
     "unit", "executed_precision", "strategy", "tile_m", "tile_n", "tile_k", "tile_count", "waves", "units_allocated",
     "pipelining_fraction", "utilization_fraction", "reload_byte", "tile_byte", "peak_ops_per_s", "unit_ops_per_s", "ideal_s",
 )  # fmt: skip
-"""What a step's tile comes out as."""
+"""Columns of a step's tile."""
 
 _TILE = (
     "dataflow", "step_k", "stages", "split_k", "fill_k", "longest_fill_s", "exposed_fill", "start_s",
     "wave_quantization_fraction", "sustained_fraction", "filled_fraction",
 )  # fmt: skip
-"""Constants of the tile itself."""
+"""Columns of the constants of a tile."""
 
 _TILED = (
     "strategy", "split_k", "overflowing_level", "unlimited_s", "compute_s", "slowest_memory_s", "dynamic_energy_j", "reload_byte",
     "stream_byte", "units_allocated",
 )  # fmt: skip
-"""What a kernel takes with a candidate tile."""
+"""Columns of a kernel under a candidate tile."""
 
 _CUT = ("tile_m", "tile_n", "tile_k", "tile_count")
-"""Sizes of the tile that a product is cut into."""
+"""Sizes of the tile that divides a product."""
 
 _RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
 
@@ -103,18 +101,18 @@ _KINDS = ("engine", "memory", "bound", "overlap", "exposed", "power", "gap", "ho
 """Kinds of terms, in the order in which they make up a kernel's time."""
 
 _NAMED = ("scope", "kernel_class", "operator_name", "backend", "precision_class", "memory_format")
-"""What tells rows of `efficiency` apart."""
+"""Columns that identify a row of `efficiency`."""
 
 _FIELDS = (
     "memory.%.bandwidth_byte_per_s", "memory.%.unit_bandwidth_byte_per_s", "memory.scratchpad.%", "memory.l_.%",
     "cluster.%.unit_count", "cluster.%.clock_boost_hz", "cluster.%.array%", "power.%.tdp_w", "power.%.clock_fraction",
     "overhead.%", "energy.byte.%", "energy.static.%",
 )  # fmt: skip
-"""Fields of a part that any kernel may rest on."""
+"""Patterns of the part's fields that any kernel may use."""
 
 
 class Explain(Core):
-    """The derivation of a run, a kernel or an operator."""
+    """Derivation of a run, a kernel or an operator."""
 
     @answer()
     def explain(
@@ -123,7 +121,7 @@ class Explain(Core):
         piece: Annotated[
             str | None,
             Text(
-                "Kernel by number or as the table of the run calls it, or operator by name; none explains the whole run."
+                "Kernel by number or by its name in the run's table, or operator by name; default explains the whole run."
             ),
         ] = None,
         *,
@@ -135,16 +133,16 @@ class Explain(Core):
         cache: Cache = "warm",
         cap: Cap = None,
         tile: Annotated[
-            str | None, Text("Rows x columns x depth of a tile to hold against the chosen ones, e.g. 64x64x64.")
+            str | None, Text("Rows x columns x depth of a tile to compare with the chosen ones, e.g. 64x64x64.")
         ] = None,
         formulas: Annotated[
-            bool, Text("Each mechanism too, with its formula, inputs and catalog numbers, down to tensor shapes.")
+            bool, Text("Include each mechanism with its formula, inputs and catalog numbers, down to tensor shapes.")
         ] = False,
     ) -> Rows:
-        """Say what sets the pace of a model, kernel or operator on one part, why, and what would change it; with --formulas
-        show how its time and energy come about."""
+        """Explain what sets the pace of a model, kernel or operator on one part, why, and what would change it; --formulas shows the
+        derivation of its time and energy."""
         question = single(model, on, batch, sequence, precision, backend, cache, cap)
-        # A tile by hand is a candidate on a connection of its own.
+        # A user's tile becomes a candidate on a separate connection.
         asked = self if tile is None else self.child(self._scope)
         scoped, keys = asked.target(question, "model_report")
         told = _Told(scoped, keys)
@@ -162,7 +160,7 @@ class Explain(Core):
 
 
 class _Told:
-    """Lines of a derivation, as they are found."""
+    """Lines of a derivation, collected step by step."""
 
     def __init__(self, scoped: Scoped, keys: Record) -> None:
         self.scoped = scoped
@@ -172,7 +170,7 @@ class _Told:
         self._known: dict[str, dict[str, tuple[str | None, str]]] = {}
 
     def run(self, formulas: bool) -> None:
-        """What sets the pace of a whole run, the kernels that take most of it, and, where asked, how its numbers come about."""
+        """Explain the pace of a whole run and list its slowest kernels; with `formulas`, derive its numbers."""
         kernels = self._kernels
         total = self._run["latency_s"]
         self._sentences(sentences.of_run(self._run, kernels))
@@ -185,18 +183,18 @@ class _Told:
             for title, view, columns in _RUN_CHAIN:
                 self._facts(title, "", view, self._rows(view)[0], columns)
         else:
-            self.hints.append("--formulas shows how these numbers come about")
+            self.hints.append("--formulas shows the derivation of these numbers")
         teams = [k["team_s"] for k in kernels if k["team_s"]]
         self._hint(
             sum(teams),
             total,
-            f"pass while threads begin and end, once in each of {len(teams)} kernels; a larger batch"
-            " spreads it over more samples, fewer threads begin sooner",
+            f"pass while threads start and stop, once in each of {len(teams)} kernels; a larger batch"
+            " spreads it over more samples, fewer threads start sooner",
         )
         self._hint(
             sum(k["paging_s"] for k in kernels),
             total,
-            "go to memory that the system hands out anew in every run; with"
+            "go to memory that the system allocates again in every run; with"
             f" {' '.join(f'{name}={value}' for name, value in KEPT_HEAP.items())} it is kept",
         )
         self._hint(
@@ -211,7 +209,7 @@ class _Told:
         )
 
     def _say_resident(self) -> None:
-        """Say which share of the weights a memory that software manages keeps from run to run, unasked."""
+        """Report the share of the weights that stays in a software-managed memory from run to run by default."""
         (part,) = self._rows("part", f"WHERE hardware = {ddl.literal(self.keys['hardware'])}")
         if not part["keeps_weights"] or {row["cache_state"] for row in self._rows("run")} != {"warm"}:
             return
@@ -219,11 +217,11 @@ class _Told:
         if held > 0:
             self.hints.append(
                 f"{held:.0%} of the weights stay in {part['cache_level']} ({size(part['cache_byte'])}) from run to run; --cache"
-                " weights_streamed answers for a program that reads them anew"
+                " weights_streamed answers for a program that reads them again"
             )
 
     def _as_asked(self) -> str:
-        """Options with which a command answers for the same part and scenario."""
+        """Return the options that ask for the same part and scenario."""
         keys = self.keys
         sequence = f" --sequence {keys['sequence']}" if keys["sequence"] > 1 else ""
         options = f"--batch {keys['batch']}{sequence} --precision {keys['precision']} --backend {keys['backend']}"
@@ -231,7 +229,7 @@ class _Told:
         return f"--on {keys['hardware']} {options}{cap}"
 
     def found(self, piece: str) -> int:
-        """The kernel that is meant: by number, by an operator of it, or the slowest of those that the table of the run calls so."""
+        """Find a kernel by number, by one of its operators, or as the slowest one with a name in the run's table."""
         next = f"`charz explain {self.keys['model']} {self._as_asked()}` lists kernels"
         kernels = self._kernels
         if piece.isascii() and piece.isdigit():
@@ -250,11 +248,11 @@ class _Told:
             raise unknown_name("operator", piece, {row["operator"] for row in rows}, next)
         if len(called) > 1:
             others = ", ".join(str(k["kernel_id"]) for k in called[1:SHOWN_KERNELS])
-            self.hints.append(f"the slowest of {len(called)} kernels that are called so; the next: {others}")
+            self.hints.append(f"the slowest of {len(called)} kernels of this name; the next: {others}")
         return int(called[0]["kernel_id"])
 
     def _shares(self, rows: Iterable[Record]) -> None:
-        """An operator's share of its kernel."""
+        """List an operator's share of its kernel."""
         columns = (
             "operator_class", "module", "share_fraction", "model_fraction", "is_fused", "base_modifier", "modifier", "latency_s",
             "energy_j", "edp_js",
@@ -265,7 +263,7 @@ class _Told:
             self._facts(title, "", "operator_edp", row, columns)
 
     def kernel(self, kernel_id: int, formulas: bool) -> None:
-        """What sets the pace of one kernel, and, where asked, its steps down to the part's numbers."""
+        """Explain the pace of one kernel; with `formulas`, derive it down to the part's numbers."""
         where = f"WHERE kernel_id = {kernel_id}"
         (kernel,) = (k for k in self._kernels if k["kernel_id"] == kernel_id)
         (mapping,) = self._rows("kernel_mapping", where)
@@ -273,7 +271,7 @@ class _Told:
         self._sentences(sentences.of_kernel(kernel, _name(kernel), mapping["sentence"] or "", self._run["latency_s"]))
         self.lines += shares
         if not formulas:
-            self.hints.append("--formulas shows how these numbers come about")
+            self.hints.append("--formulas shows the derivation of these numbers")
             return
         for title, view, columns in _KERNEL_CHAIN:
             self._facts(
@@ -307,12 +305,11 @@ class _Told:
             self._line("In short", "", name, sentence, None, "")
 
     def tiles(self, candidate: int, size: str, kernel: int | None) -> None:
-        """What kernels with products take with the tile they run with and with another, side by side: one kernel or operator,
-        or those that take most of the run."""
+        """Compare kernels under a user's tile with their chosen tiles: one kernel or operator, or the slowest kernels of the run."""
         where = "TRUE" if kernel is None else f"kernel_id = {kernel}"
         tiles = self._rows("kernel_tile", f"WHERE {where} ORDER BY kernel_id, candidate")
         mine = {row["kernel_id"]: row for row in tiles if row["candidate"] == candidate}
-        # The offered tile may be the fastest: it is held against the best of the others.
+        # The offered tile may be the fastest, so it is compared with the best of the others.
         others: dict[int, Record] = {}
         for row in tiles:
             best = others.get(row["kernel_id"])
@@ -333,11 +330,11 @@ class _Told:
                 self._tiled(title, size, mine[kernel_id])
             else:
                 self._line(
-                    title, size, "overflowing_level", "no product of it", None, "none of its products takes the tile"
+                    title, size, "overflowing_level", "no product", None, "no product of the kernel takes the tile"
                 )
 
     def _tiled(self, title: str, item: str, tile: Record) -> None:
-        """What a kernel takes with a tile, and how its longest product is cut: nothing is cut where a level overflows."""
+        """List a kernel's numbers under a tile, and the division of its longest product, which is absent where a level overflows."""
         product = self._rows(
             "tile_step",
             f"""
@@ -351,8 +348,7 @@ class _Told:
         self._facts(title, item, "kernel_tile", tile, _TILED)
 
     def _terms(self, kernel: Record, where: str) -> None:
-        """Every mechanism that takes time or energy: its numbers, what its columns hold, and where its share of the peak
-        comes from."""
+        """List every mechanism that takes time or energy: its numbers, their descriptions, and the source of its share of the peak."""
         title = "5. Terms, each by the mechanism that adds it"
         explained: set[str] = set()
         order = f"ORDER BY list_position({list(_KINDS)}, kind), term_s DESC, term"
@@ -368,13 +364,13 @@ class _Told:
                 self._line(title, item, "share of the peak", term["fraction"], "fraction", source)
 
     def _made_by(self, mechanism: str) -> list[str]:
-        """Columns that a view adds to those it reads, in order."""
+        """Return the columns that a view adds to those it reads, in order."""
         reads = self.scoped.value("SELECT reads FROM view_catalog WHERE view = ?", [mechanism])
         passed_on = {name for view in reads.split(", ") for name in self._documented(view)}
         return [name for name in self._documented(mechanism) if name not in passed_on]
 
     def _steps(self, where: str, mapping: Record) -> None:
-        """The tile of every step, and the constants of the tile itself."""
+        """List the tile of every step, and the constants of the tile."""
         title = "6. Steps of its operators"
         steps = self._rows("step_mapping", f"{where} ORDER BY step_id")
         if steps:
@@ -397,22 +393,22 @@ class _Told:
                 self._line(title, item, "tile", tile["strategy"], None, meaning)
 
     def _layout(self, kernel: Record) -> None:
-        """Why its tensors lie as they do."""
+        """Explain the layout of its tensors."""
         run = self.keys
         query = "SELECT layout FROM operator_layout WHERE model = ? AND memory_format = ? AND operator_id = ?"
         own = self.scoped.value(query, [run["model"], run["memory_format"], kernel["anchor_operator_id"]])
         if kernel["layout"] == run["run_layout"] and run["run_layout"] == run["memory_format"]:
-            why = "the memory format that is asked for"
+            why = "the requested memory format"
         elif kernel["layout"] == run["run_layout"]:
             why = f"{run['backend']} plans its layouts, and this one for the model's images (model.planned_format)"
         elif own == kernel["layout"] and kernel["follows_strides"]:
-            why = "the strides of its operands say so (operator_layout), which the backend follows"
+            why = "the strides of its operands (operator_layout), which the backend follows"
         elif kernel["layout"] == "aliased":
             why = "rows of both operands evict one another from a first-level cache (linear_call)"
         elif kernel["kernel_class"] == "copy":
             why = "it copies a tensor whose strides the operator after it cannot take (layout_copy)"
         else:
-            why = "the library takes its image for one that is not channels-last (convolution_call)"
+            why = "the library treats its image as not channels-last (convolution_call)"
         self._line("7. Layout", "", "layout", kernel["layout"], None, why)
 
     def _tensors(self, where: str) -> None:
@@ -421,7 +417,7 @@ class _Told:
             self._line("8. Tensors that cross its border", "", row["tensor"], row["moved_byte"], "byte", meaning)
 
     def _efficiencies(self, kernel: Record) -> None:
-        """The row of `efficiency` in force for each resource."""
+        """List the row of `efficiency` in force for each resource."""
         same = ("kernel_class", "operator_name", "precision_class", "layout")
         where = " AND ".join(f"{column} = '{kernel[column]}'" for column in same)
         of_target = f"JOIN part_backend USING (efficiency_chain) WHERE hardware = '{kernel['hardware']}' AND backend = '{kernel['backend']}'"
@@ -434,15 +430,15 @@ class _Told:
             half = f"; half of it at {row['half_work']:.3g} a unit" if row["half_work"] else ""
             meaning = f"{', '.join(str(row[c]) for c in _NAMED)}{half}; {row['source_id']}, {row['confidence']}"
             self._line(
-                "9. Efficiency rows that hold", "", resource, chosen[f"{resource}_fraction"], "fraction", meaning
+                "9. Efficiency rows in force", "", resource, chosen[f"{resource}_fraction"], "fraction", meaning
             )
 
     def _catalog_numbers(self, mapping: Record) -> None:
-        """The part's numbers this kernel rests on, each with its source."""
+        """List the part's numbers that this kernel uses, each with its source."""
         precision, unit = mapping["executed_precision"], mapping["unit"]
         fields = [f"peak.{precision}.{unit}.%.peak_ops_per_s", *_FIELDS, f"energy.op.{precision}.{unit}"]
         test = " OR ".join(f"field LIKE '{field}'" for field in fields)
-        title = f"10. Numbers of {self.keys['hardware']} it rests on"
+        title = f"10. Numbers of {self.keys['hardware']} that it uses"
         for row in self._rows(
             "hardware_value", f"WHERE hardware = '{self.keys['hardware']}' AND ({test}) ORDER BY field"
         ):
@@ -456,7 +452,7 @@ class _Told:
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
 
     def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:
-        """Values with the words in which the view itself documents each column."""
+        """List values with the description of each column in the view."""
         documented = self._documented(view)
         for column in columns:
             unit, meaning = documented[column]
@@ -469,7 +465,7 @@ class _Told:
         self.lines.append((step, item, name, number, word, unit, meaning))
 
     def _hint(self, spent_s: float, latency_s: float, what: str) -> None:
-        """Say where more than a twentieth of a run's time goes and what would help."""
+        """Add a hint on what would help, if more than 5 % of a run's time is spent there."""
         if spent_s > latency_s / 20:
             self.hints.append(f"{100 * spent_s / latency_s:.0f} % of the time {what}")
 
@@ -477,7 +473,7 @@ class _Told:
         return self.scoped.records(f"SELECT * FROM {view} {tail}")
 
     def _documented(self, view: str) -> dict[str, tuple[str | None, str]]:
-        """Unit and text of each column of a view, in order."""
+        """Return unit and text of each column of a view, in order."""
         if view not in self._known:
             query = "SELECT column_name, unit, description FROM view_column WHERE view = ? ORDER BY position"
             rows = self.scoped.execute(query, [view]).fetchall()
@@ -490,7 +486,7 @@ _TERM: Sequence[str] = ("term_s", "term_j", "amount", "rate_per_s", "fraction")
 
 
 def _name(kernel: Record) -> str:
-    """A kernel by the classes it fuses, and by its anchor's name and module."""
+    """Name a kernel by its fused classes, and by its anchor's name and module."""
     where = f" of {kernel['module']}" if kernel["module"] else ""
     return f"{kernel['kernel']} ({kernel['operator']}{where})"
 

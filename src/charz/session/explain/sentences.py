@@ -17,13 +17,13 @@ SHARES = {
     "threads": "team_s",
     "overhead": "overhead_s",
 }
-"""Column of a run that holds the time for which each sets the pace."""
+"""Columns of a run with the time for which each kind sets the pace."""
 
 _SETTERS = {
     "compute": "arithmetic sets the pace",
     "memory": "memory sets the pace",
     "power": "the power limit sets the pace",
-    "threads": "beginning and ending threads sets the pace",
+    "threads": "starting and stopping threads sets the pace",
     "overhead": "dispatch by the host sets the pace",
 }
 
@@ -31,13 +31,13 @@ _ALSO = {
     "compute": "arithmetic",
     "memory": "memory",
     "power": "the power limit",
-    "threads": "beginning and ending threads",
+    "threads": "starting and stopping threads",
     "overhead": "dispatch by the host",
 }
-"""The same, of what sets the pace for less of the time."""
+"""Names of kinds that set the pace for a smaller part of the time."""
 
 ALSO_SHARE = 0.2
-"""Share of a run's time from which a second thing that sets the pace is named with what shortens it."""
+"""Share of a run's time above which a second kind is named with its remedy."""
 
 _TOGETHER = "arithmetic and memory set the pace together"
 
@@ -45,20 +45,20 @@ _REMEDIES = {
     "compute": "a precision of fewer bits, more units or a faster clock shortens it",
     "memory": "fewer bytes shorten it (a narrower precision, more fusion), and so does a faster level",
     "power": "a higher cap, or a precision of less energy an operation, raises the clock",
-    "threads": "a larger batch spreads it over more samples, and fewer threads begin sooner",
-    "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs has less of it",
-    "balanced": "only what shortens both shortens the run, as a narrower precision does",
+    "threads": "a larger batch spreads it over more samples, and fewer threads start sooner",
+    "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs reduces it",
+    "balanced": "only a change that shortens both helps, such as a narrower precision",
 }
-"""What shortens a run or a kernel, by what sets its pace."""
+"""Remedies for a run or a kernel, by what sets its pace."""
 
 
 def kind_of(bottleneck: object) -> str:
-    """What sets a pace, without the level of memory."""
+    """Return what sets a pace, without the level of memory."""
     return str(bottleneck).partition(":")[0]
 
 
 def pace(run: Record) -> str:
-    """What sets the pace of a run, and for which share of its time."""
+    """Tell what sets the pace of a run, and for which share of its time."""
     kind, *others = paces(run)
     if kind not in SHARES:
         return _TOGETHER
@@ -68,7 +68,7 @@ def pace(run: Record) -> str:
 
 
 def paces(run: Record) -> list[str]:
-    """What sets the pace of a run for the largest part of its time, and what else for a good part of it."""
+    """Return what sets the pace of a run for most of its time, followed by what does so for a considerable part."""
     kind = kind_of(run["bottleneck"])
     if kind not in SHARES:
         return [kind]
@@ -77,12 +77,12 @@ def paces(run: Record) -> list[str]:
 
 
 def _share(run: Record, kind: str) -> float:
-    """Share of a run's time for which something sets the pace."""
+    """Return the share of a run's time for which a kind sets the pace."""
     return float((run.get(SHARES[kind]) or 0.0) / run["latency_s"])
 
 
 def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
-    """What sets the pace of a run, why, and what would change it, from its row and its kernels."""
+    """Tell what sets the pace of a run, why, and what would change it, from its row and its kernels."""
     kinds = paces(run)
     busy, issue, compute, memory, team = (
         sum(kernel[name] or 0.0 for kernel in kernels)
@@ -90,11 +90,11 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
     )
     apart = f"alone, arithmetic would take {_time(compute)} and the slowest level of memory {_time(memory)}"
     reasons = {
-        "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, for which shapes and waves leave"
-        f" {percent(run['utilization_fraction'])} of the units' peak",
-        "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time held back by {_level(kernels)}",
+        "compute": f"its kernels compute {quantity(run['flops'], 'flop')}, at {percent(run['utilization_fraction'])} of"
+        " the units' peak given their shapes and waves",
+        "memory": f"its kernels move {size(run['traffic_byte'])}, most of the time limited by {_level(kernels)}",
         "power": f"at full clock it would draw more than {_watts(run['tdp_w'])}",
-        "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels begin and end threads, {_time(team)} in all",
+        "threads": f"{sum(1 for kernel in kernels if kernel['team_s'])} kernels start and stop threads, {_time(team)} in all",
         "overhead": f"the host takes {_time(issue + (run['run_call_s'] or 0.0))} to issue {len(kernels)} kernels, which keep"
         f" the device busy for {_time(busy)}",
     }
@@ -104,22 +104,22 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
     saved = {kind: sum(_saved(k) for k in kernels if kind_of(k["bottleneck"]) == kind) for kind in kinds}
     if "overhead" in saved:
         saved["overhead"] = run["overhead_s"] or 0.0
-    # What saves most stands first.
+    # The largest saving comes first.
     changes = [_change(kind, run["latency_s"], saved[kind]) for kind in sorted(kinds, key=lambda kind: -saved[kind])]
     told = f"a run of {run['model']} on {run['hardware']} takes {_time(run['latency_s'])}: {pace(run)}"
     return _three(told, f"{why}{_held(run)}", "; ".join(changes))
 
 
 def _held(run: Record) -> str:
-    """What the power limit leaves of the clock, and how much of the limit goes to power at rest."""
+    """Tell how far the power limit lowers the clock, and how much of the limit is static power."""
     if run["clock_fraction"] is None or run["clock_fraction"] >= 1.0:
         return ""
-    rest = f"{_watts(run['static_energy_j'] / run['latency_s'])} of its {_watts(run['tdp_w'])} are drawn at rest"
-    return f"; {rest}, so that clocks run at {percent(run['clock_fraction'])}"
+    rest = f"{_watts(run['static_energy_j'] / run['latency_s'])} of its {_watts(run['tdp_w'])} is static power"
+    return f"; {rest}, so clocks run at {percent(run['clock_fraction'])}"
 
 
 def of_kernel(kernel: Record, name: str, sentence: str, run_s: float) -> list[tuple[str, str]]:
-    """The same of a kernel, from its row, what it is called and how it sits on the part."""
+    """Tell the same of a kernel, from its row, its name and its mapping."""
     kind = kind_of(kernel["bottleneck"])
     setter = _SETTERS.get(kind, _TOGETHER)
     if kind == "memory":
@@ -133,7 +133,7 @@ def of_kernel(kernel: Record, name: str, sentence: str, run_s: float) -> list[tu
         "overhead": f"the device is busy for {_time(kernel['busy_s'])} of it, the host takes {_time(kernel['host_issue_s'])} to"
         " issue it",
         "power": f"clocks run at {percent(kernel['clock_fraction'])}; at full clock it would take {_time(kernel['unlimited_s'])}",
-        "threads": f"threads begin and end for {_time(kernel['team_s'])}",
+        "threads": f"threads start and stop for {_time(kernel['team_s'])}",
     }.get(kind, both)
     return _three(told, f"{why}; {sentence}" if sentence else why, _change(kind, kernel["latency_s"], _saved(kernel)))
 
@@ -145,14 +145,14 @@ def _three(told: str, why: str, change: str) -> list[tuple[str, str]]:
 
 
 def _change(kind: str, latency_s: float, saved_s: float) -> str:
-    """What shortens it, and how far that goes before something else sets the pace."""
+    """Tell what shortens it, and how far that goes before something else sets the pace."""
     if kind == "balanced" or saved_s <= 0.0 or saved_s >= latency_s:
         return _REMEDIES[kind]
     return f"{_REMEDIES[kind]}: at most {significant(latency_s / (latency_s - saved_s))} times as fast, before something else sets the pace"
 
 
 def _saved(kernel: Record) -> float:
-    """Time that a kernel would save at most if what sets its pace took none."""
+    """Return the largest saving of a kernel: what sets its pace takes no time. [s]"""
     kind = kind_of(kernel["bottleneck"])
     busy, compute, memory = (kernel[name] or 0.0 for name in ("busy_s", "compute_s", "memory_s"))
     return {
@@ -165,13 +165,13 @@ def _saved(kernel: Record) -> float:
 
 
 def _level(kernels: Iterable[Record]) -> str:
-    """The level of memory that holds kernels back for the longest time."""
+    """Return the level of memory that limits kernels for the longest time."""
     held: Counter[str] = Counter()
     for kernel in kernels:
         kind, _, level = str(kernel["bottleneck"]).partition(":")
         if kind == "memory":
             held[level] += kernel["latency_s"]
-    return max(held, key=held.__getitem__) if held else "no level by itself"
+    return max(held, key=held.__getitem__) if held else "no single level"
 
 
 def _time(seconds: float | None) -> str:

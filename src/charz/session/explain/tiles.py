@@ -1,4 +1,4 @@
-"""A tile of somebody's own, held against the one that a kernel runs with."""
+"""A user's tile as a candidate for kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZES = re.compile(r"(\d{1,6})x(\d{1,6})x(\d{1,6})")
 
 
 def sizes(text: str) -> tuple[int, int, int]:
-    """Rows, columns and depth of a tile from `64x64x64`. Raises `CharzError` for other texts and sizes of 0."""
+    """Parse rows, columns and depth of a tile such as `64x64x64`. Raise `CharzError` for other texts and sizes of 0."""
     found = SIZES.fullmatch(text)
     rows, columns, depth = map(int, found.groups()) if found else (0, 0, 0)
     if 0 in (rows, columns, depth):
@@ -22,7 +22,7 @@ def sizes(text: str) -> tuple[int, int, int]:
 
 
 def offer(scoped: Scoped, text: str) -> int:
-    """Make a tile one more candidate of the part, with the constants of its family's first; returns its number."""
+    """Add a tile to the part's candidates, with the constants of its family's first, and return its number."""
     from charz.sql.evaluate import stored
     from charz.sql.installed import relations
 

@@ -1,1 +1,1 @@
-"""The file itself: filled, checked, repaired, exported."""
+"""Commands that fill, check, repair and export the database file."""

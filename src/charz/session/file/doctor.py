@@ -1,4 +1,4 @@
-"""What is wrong with a file, and its repair."""
+"""The command that diagnoses and repairs a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FINDING = ("what", "is_well", "found", "next")
 
 
 class Doctor(Check, Refresh):
-    """What is wrong with a file, and its repair."""
+    """Diagnosis and repair of a file."""
 
     @answer("findings", alone=("rows",), is_writing=True)
     def doctor(
@@ -31,14 +31,14 @@ class Doctor(Check, Refresh):
         every: Every = False,
         section: Literal["findings", "rows"] = "findings",
     ) -> Rows:
-        """Examine the file: charz's version, foreign and missing objects, triggers, maintained tables, keys, invariants and the lints
+        """Check the file: charz's version, foreign and missing objects, triggers, maintained tables, keys, invariants and the lints
         of the catalog, each with what was found and what to do. Exit code 1 if something is wrong.
 
         `--rows` lists every invariant, maintained table and trigger with the number of rows that violate it. A large file is examined
         on a sample of its targets that has every model, part and scenario; `--every` takes all, models and parts only these.
         `--repair` installs views and triggers anew and evaluates every maintained table; models and what people wrote stay.
         """
-        self.stays_here("an examination of the file")
+        self.stays_here("a check of the file")
         from charz.schema import database
         from charz.sql import views
 
@@ -53,7 +53,7 @@ class Doctor(Check, Refresh):
             return self._violations(grid, every)
         rows = [self._version(), self._foreign(), self._lacking()]
         if not rows[-1][1]:
-            self.messages.remark("the rest is examined when nothing is missing")
+            self.messages.remark("the rest is checked once nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
             checked = [*self._maintained(grid, every, done), *self._missing()]
@@ -62,11 +62,11 @@ class Doctor(Check, Refresh):
         repeated = database.repeated_keys(self.connection())
         rows.append(_finding("key", repeated, "ingest the model again with --force"))
         rows.append(
-            _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them anew")
+            _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them again")
         )
         rows.append(_finding("invariant", broken, "`charz doctor --rows` lists them"))
         rows.append(self._linted())
-        self.messages.remark(f"tables of runs and invariants were examined on {self._extent_of(grid, every)}")
+        self.messages.remark(f"tables of runs and invariants were checked on {self._extent_of(grid, every)}")
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))
 
     def _version(self) -> tuple[str, bool, str, str]:
@@ -79,7 +79,7 @@ class Doctor(Check, Refresh):
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
     def _foreign(self) -> tuple[str, bool, str, str]:
-        """Views, triggers and macros that charz did not put there."""
+        """Find views, triggers and macros that are not charz's."""
         from .. import workspace
 
         try:
@@ -89,7 +89,7 @@ class Doctor(Check, Refresh):
         return "foreign object", True, "none", ""
 
     def _lacking(self) -> tuple[str, bool, str, str]:
-        """Views, macros, columns and descriptions that charz put there and that are gone or others."""
+        """Find views, macros, columns and descriptions of charz that are missing or changed."""
         from charz.sql import foreign
 
         from .. import workspace
@@ -97,18 +97,18 @@ class Doctor(Check, Refresh):
         with contextlib.closing(workspace.empty()) as own:
             lacking = foreign.lacking(self.connection(), own)
         is_of_tables = any(name.startswith("column ") for name in lacking)
-        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` puts them back"
+        next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` restores them"
         return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
 
     def _answers(self, grid: Grid, every: bool) -> dict[str, int]:
-        """Rows at hand that are not what the live views give, by relation."""
+        """Count the rows at hand that differ from the live views, by relation."""
         from charz.sql import answers
 
         with self.cursor() as cursor:
             return answers.differences(cursor, grid.scope(every))
 
     def _linted(self) -> tuple[str, bool, str, str]:
-        """Faults of the catalog as the file has it."""
+        """Check the catalog of the file by its lints."""
         from charz.hardware_catalog import lints, sync
         from charz.hardware_catalog.part import SECTIONS
         from charz.hardware_catalog.uniform import TYPES
@@ -120,7 +120,7 @@ class Doctor(Check, Refresh):
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
-    """What has rows, by kind; a kind of which nothing has any is there and empty."""
+    """Group names with rows by kind; a kind without such names is empty."""
     found: dict[str, dict[str, int]] = {}
     for kind, name, count, _ in rows:
         of_kind = found.setdefault(kind, {})

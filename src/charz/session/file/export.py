@@ -1,4 +1,4 @@
-"""Files for other tools: every table and answer, one after another in bounded memory."""
+"""The command that exports tables and answers for other tools, in bounded memory."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ if TYPE_CHECKING:
     from .export_files import Target
 
 ASKS_FIRST_BYTE = 10**9
-"""Size of the answers from which an export wants `force`. [byte]"""
+"""Size of the answers above which an export requires `force`. [byte]"""
 
 ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
-"""Size of all large reports for a kernel of a run on a part, by format, measured on models of torchvision; within a third. [byte]"""
+"""Size of all large reports for a kernel of a run on a part, by format, measured on torchvision models; correct within a third. [byte]"""
 
 TILES = "kernel_tile"
-"""Report of all candidate tiles, as large as all others together."""
+"""Report of all candidate tiles, as large as all other reports together."""
 
 FIRST = ("model_report", "recommendation", "inference_cost", "part_list", "hardware_value")
-"""Reports that answer most of what other tools are asked."""
+"""Reports that answer most questions of other tools."""
 
 KERNELS = ("kernel_latency", "kernel_energy")
-"""Reports that say where the time and the joules of a run go."""
+"""Reports that show the time and energy of each kernel."""
 
 ROWS_AT_ONCE = 122_880
-"""Rows handed on together."""
+"""Number of rows read together."""
 
 MEMORY = "1GB"
-"""Memory that DuckDB may fill; what does not fit goes to disk."""
+"""Memory limit of DuckDB; it spills more to disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an export holds."""
+    """Content of an export."""
 
     tables: Sequence[str]
     views: Sequence[str]
     statements: str
-    """What makes a database of the files."""
+    """Statements that make a database of the files."""
     texts: Mapping[str, Mapping[str | None, str]]
-    """What each relation and its columns hold; the relation's own text has no column."""
+    """Descriptions of each relation and its columns; the relation's own has the key None."""
     keys: Mapping[str, Sequence[str]]
-    """Columns that tell the rows of each relation apart, where they are declared."""
+    """Columns that identify the rows of each relation, where they are declared."""
 
 
 class _Wanted:
-    """Relations to be written, by what they are evaluated for."""
+    """Relations to be written, grouped by how they are evaluated."""
 
     def __init__(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
@@ -80,7 +80,7 @@ class _Wanted:
         self.own = [name for name in names if name not in self.columns]
         """Views of the user."""
         self.once = [n for n in names if n in facts or (n in known.relations and "model" not in self.columns[n])]
-        """Facts, and what knows no model."""
+        """Facts, and relations without a model."""
         rest = [name for name in names if name not in self.own and name not in self.once]
         costed = {r.name for r in known.of(*MODELS[:2])}
         tables = [r.name for r in known.relations.values() if r.is_table]
@@ -90,18 +90,18 @@ class _Wanted:
             for name in rest
             if known.relations[name].at_hand or (SUPPORT in read[name] and not read[name] & costed)
         ]
-        """What is at hand, and what is known of runs on parts without their costs."""
+        """Relations at hand, and those of runs on parts that read no costs."""
         live = [name for name in rest if name not in self.summed]
         self.of_parts = [name for name in live if read[name] & costed]
-        """What runs on parts are known by, kernel by kernel."""
+        """Relations of kernels of runs on parts."""
         self.of_runs = [name for name in live if name not in self.of_parts]
-        """What runs alone are known by."""
+        """Relations of runs alone."""
         self.portioned = [*self.of_runs, *self.of_parts]
 
 
 def _large(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Reports that are evaluated kernel by kernel for every run on every part, and those that hold several columns of choices
-    against each run or part: pairs of them, and changes."""
+    """Return the reports that are evaluated for every kernel of every run on every part, and those that compare runs or parts with each
+    other or list changes."""
     from charz.sql.installed import catalog
     from charz.sql.layers import MODELS
 
@@ -118,40 +118,38 @@ def _large(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 class Export(Core):
-    """What other tools read."""
+    """Export of tables and answers."""
 
     @answer()
     def export(
         self,
-        folder: Annotated[File, Text("Folder to make, new or empty; with --format duckdb a new file.")],
+        folder: Annotated[File, Text("New or empty folder; with --format duckdb a new file.")],
         *,
-        models: Annotated[Names | None, Text("Models; all when none is named.")] = None,
+        models: Annotated[Names | None, Text("Models; default all.")] = None,
         on: Parts = None,
         batch: Batches = None,
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
-        views: Annotated[Names | None, Text("Reports to write; else all.")] = None,
-        tiles: Annotated[bool, Text("Write every candidate tile of every kernel too.")] = False,
-        full: Annotated[bool, Text("Write the reports of kernels, of pairs and of changes too.")] = False,
+        views: Annotated[Names | None, Text("Reports to write; default all except large ones.")] = None,
+        tiles: Annotated[bool, Text("Include every candidate tile of every kernel.")] = False,
+        full: Annotated[bool, Text("Include the reports of kernels, pairs and changes.")] = False,
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
-        storage: Annotated[str, Text("Oldest DuckDB that shall read --format duckdb.")] = "v2.0.0",
-        for_: Annotated[Literal["files", "spark"], Text("`spark` gets what an engine's models read.")] = "files",
+        storage: Annotated[str, Text("Oldest version of DuckDB that can read --format duckdb.")] = "v2.0.0",
+        for_: Annotated[Literal["files", "spark"], Text("`spark` exports the rows for --engine.")] = "files",
         force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
     ) -> Rows:
-        """Write every table and every answer to files that other tools read.
+        """Write every table and every answer to files for other tools.
 
-        Of the reports those of runs and of parts are written, from what is at hand. What is evaluated kernel by kernel, holds every
-        part against every other or lists every change is large: `--views` names some of these, `--full` writes all.
+        By default only the reports of runs and of parts are written, from answers at hand. Reports of kernels, of pairs of parts and of
+        changes are large: `--views` names some of these, `--full` writes all.
 
-        FOLDER/table and FOLDER/view hold a file each. FOLDER/load.sql makes tables of the table files and views of the
-        model's statements in DuckDB: a copy that answers, but without the triggers by which an edit of a number changes the
-        answers. With `--format duckdb` the tables of one file hold the rows of both. A batch, sequence, precision or backend
-        takes the place of those of the file's scenarios.
+        FOLDER/table and FOLDER/view contain a file for each relation. FOLDER/load.sql loads the table files and creates the views in
+        DuckDB: a copy that answers, but without the triggers that update answers after an edit. With `--format duckdb` the tables of one
+        file contain both. A batch, sequence, precision or backend replaces those of the file's scenarios.
 
-        With `--for spark` FOLDER, which may be a place in an object store, holds what the models read, each model's rows in
-        files of their own, for `--engine`: asked again, only what is new is written. Its load.sql makes the views of the models
-        in an engine that runs in that folder.
+        With `--for spark`, FOLDER, which may be in an object store, receives the rows that the models read, in separate files for each model, for
+        `--engine`. Repeated exports write only new rows. Its load.sql creates the views of the models in an engine that runs in that folder.
         """
         from charz.sql import evaluate
 
@@ -185,13 +183,13 @@ class Export(Core):
         if not views and (first := [name for name in FIRST if name in contents.views]):
             held_back = f"of kernels ({', '.join(KERNELS)}), pairs and changes"
             left = "" if full else f"; left out: {len(large)} large reports, {held_back}: --views names some, --full writes all"
-            self.messages.remark(f"begin with {', '.join(first)}; view_column says what each column holds{left}")
+            self.messages.remark(f"begin with {', '.join(first)}; view_column describes each column{left}")
         kinds = {"table": contents.tables, "view": contents.views}
         rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
         return Rows(("kind", "name", "row_count", "file_byte"), rows)
 
     def _export_rows(self, folder: str, models: Sequence[str]) -> Rows:
-        """Bring the rows for an engine up to the file."""
+        """Update the rows for an engine."""
         from ..engine import rows
         from ..engine.store import Store
 
@@ -204,7 +202,7 @@ class Export(Core):
             fresh = [m for m in rows.fresh_models(cursor, known, store) if not chosen or m in chosen]
             with self.messages.progress("export", 1 + len(fresh)) as done:
                 written = rows.append(cursor, known, store, chosen or None, done)
-        self.messages.remark(f"{len(fresh)} models written, {len(self._names('model')) - len(fresh)} were there")
+        self.messages.remark(f"{len(fresh)} models written, {len(self._names('model')) - len(fresh)} existed")
         found = [("table", one.name, one.rows, one.byte, one.added) for one in written]
         return Rows(("kind", "name", "row_count", "file_byte", "added_count"), found)
 
@@ -217,8 +215,8 @@ class Export(Core):
         precisions: Sequence[str],
         backends: Sequence[str],
     ) -> tuple[Scope, dict[str, Sequence[str]]]:
-        """What is exported: the models and parts under the scenarios of the file or of the session, each condition that was
-        named in the place of theirs; and the models and parts that were named, of which alone facts are written."""
+        """Return the scope of an export: models and parts under the scenarios of the file or session, with each named condition in place of
+        theirs. Return also the named models and parts, to which facts are limited."""
         from charz.sql.evaluate import Scope
 
         self.check_run(backends, precisions)
@@ -256,7 +254,7 @@ class Export(Core):
         limited: Mapping[str, Sequence[str]],
         done: Callable[[str], None],
     ) -> Iterator[tuple[str, pyarrow.RecordBatchReader]]:
-        """A relation and some of its rows, to be read before the next; every relation at least once."""
+        """Yield each relation with some of its rows, which must be read before the next; every relation comes at least once."""
         from charz.sql import evaluate
         from charz.sql.installed import catalog
 
@@ -269,7 +267,7 @@ class Export(Core):
         done("facts")
         whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
         if wanted.own:
-            whole.connection  # noqa: B018  everything is scoped, since a view of the user may read anything
+            whole.connection  # noqa: B018  scopes everything, since a user's view may read anything
         for name in (*wanted.own, *wanted.summed):
             yield name, whole.sql(f"SELECT * FROM {ddl.quote(name)}").to_arrow_reader(ROWS_AT_ONCE)
             done(name)
@@ -281,7 +279,7 @@ class Export(Core):
                         yield name, _reader(cursor, ddl.quote(name))
 
     def _say_fixed(self, models: Sequence[str], batches: Sequence[int], sequences: Sequence[int]) -> None:
-        """Say which models have none of the sizes that were named."""
+        """Warn of models that have no run of the named sizes."""
         fixed = [
             f"{model}, its {name} is fixed at {size}"
             for name, sizes in (("batch", batches), ("sequence", sequences))
@@ -294,7 +292,7 @@ class Export(Core):
             self.messages.warn(f"left out: {'; '.join(fixed)}")
 
     def _check_size(self, kernels: int, share: float, format: str, force: bool) -> None:
-        """Say how large the answers become, or raise it where they are larger than people expect."""
+        """Report the size of large answers. Raise `CharzError` for very large ones without `force`."""
         size = kernels * share * ANSWER_BYTE[format]
         if size <= ASKS_FIRST_BYTE:
             return
@@ -312,7 +310,7 @@ def _reader(cursor: duckdb.DuckDBPyConnection, source: str) -> pyarrow.RecordBat
 def _limited(
     cursor: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], limited: Mapping[str, Sequence[str]]
 ) -> str:
-    """The rows of a relation that are about the models and parts named, or about none."""
+    """Return the source of a relation's rows that belong to the named models and parts, or to no model or part."""
     from charz.sql.evaluate import listed, stored
 
     limits = [f"({c} IN {listed(values)} OR {c} IS NULL)" for c, values in limited.items() if c in columns]
@@ -328,7 +326,7 @@ def _facts() -> set[str]:
 
 
 def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str], large: set[str]) -> float:
-    """Columns of some reports over those of all, of the large ones."""
+    """Return the share of some reports in the columns of all large ones."""
     query = "SELECT view, count(*) FROM view_column WHERE list_contains(?, view) GROUP BY view"
     wide = dict(connection.execute(query, [sorted(large)]).fetchall())
     return sum(wide.get(view, 0) for view in views) / sum(wide.values())
@@ -337,7 +335,7 @@ def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str], large: s
 def _for_files(
     connection: duckdb.DuckDBPyConnection, views: Sequence[str], left_out: set[str], with_tiles: bool, format: str
 ) -> Contents:
-    """The reports named, or all but some."""
+    """Select the named reports, or all but the excluded ones."""
     known = _reports(connection)
     for name in views:
         if name not in known:
@@ -355,11 +353,11 @@ _COMMENTED = (
     "SELECT view_name, NULL, comment FROM duckdb_views() WHERE schema_name = 'main'",
     "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'",
 )
-"""Texts of tables, views and their columns."""
+"""Queries for descriptions of tables, views and columns."""
 
 
 def _texts(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, dict[str | None, str]]:
-    """What the file says of relations and their columns, without what holds in the file alone."""
+    """Return the descriptions of relations and their columns, without remarks that are true of the file only."""
     from charz.sql.views import KEPT, LIVE
 
     found: dict[str, dict[str | None, str]] = {}
@@ -371,7 +369,7 @@ def _texts(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[
 
 
 def _keys(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Keys of facts, and the grain of views."""
+    """Return the keys of facts, and the grain of views."""
     from charz.schema import database
 
     grains = dict(connection.execute("SELECT view, grain FROM view_catalog WHERE grain <> ''").fetchall())
@@ -381,8 +379,8 @@ def _keys(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[s
 
 
 def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
-    """Statements that make the tables from the files, then the views over them; run in the folder."""
-    # An empty text is written as "" and a missing one as nothing: keep them apart.
+    """Return statements that make the tables from the files and then the views; they run in the folder."""
+    # Empty texts are written as "" and missing ones as nothing, which keeps them apart.
     options = ", HEADER, ALLOW_QUOTED_NULLS false" if format == "csv" else ""
     made = _listed(connection, _TABLES.replace("table_name", "sql", 1))
     filled = [
@@ -405,7 +403,7 @@ def _target(folder: Path, format: str, storage: str, contents: Contents) -> Targ
 
 @contextlib.contextmanager
 def _writable(folder: Path) -> Iterator[None]:
-    """A full disk or a missing right as one line."""
+    """Report a full disk or a missing right in one line."""
     import duckdb
 
     try:
@@ -420,7 +418,7 @@ def _writable(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _memory_limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let the engine hold no more than an export needs to be fast."""
+    """Limit the engine's memory to what an export needs."""
     ((before,),) = connection.execute("SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'").fetchall()
     connection.execute(f"SET memory_limit = '{MEMORY}'")
     try:
@@ -435,7 +433,7 @@ _INNER = f"SELECT view FROM view_catalog WHERE layer <> '{REPORT}'"
 
 
 def _reports(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Views that are read by people, and a user's own."""
+    """Return views for people, and the user's own."""
     inner = set(_listed(connection, _INNER))
     return [name for name in _listed(connection, _VIEWS) if name not in inner]
 

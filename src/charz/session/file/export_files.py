@@ -1,4 +1,4 @@
-"""Files of an export, each relation appended to in pieces: parquet, CSV, or tables of one database."""
+"""Files of an export, written in portions: parquet, CSV, or tables of one database."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 KEYED_ROWS = 1_000_000
-"""Rows of a table up to which its key is made a primary one: the index takes about 100 bytes a row."""
+"""Largest number of rows of a table with a primary key: the index takes about 100 bytes a row."""
 
 
 class Target(Protocol):
-    """Where rows go; what is unfinished leaves nothing behind."""
+    """Destination of rows; an unfinished one is removed."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
-        """Add rows to a relation, which the first makes; how many there were."""
+        """Append rows to a relation, which is created on first use, and return their number."""
 
     def byte(self, name: str) -> int | None:
-        """Size of a finished relation's file; None where it has none of its own. [byte]"""
+        """Return the size of a finished relation's file; None where it has no file of its own. [byte]"""
 
 
 class Folder:
@@ -40,8 +40,8 @@ class Folder:
     def __init__(
         self, folder: Path, format: str, places: dict[str, str], texts: dict[str, str], for_people: Collection[str] = ()
     ) -> None:
-        """`places` are paths within the folder by relation, without the ending; `texts` the files beside them. The CSV of
-        those `for_people` has no cell that a spreadsheet would run."""
+        """Prepare a folder: `places` are paths within it by relation, without suffix; `texts` are further files. The CSV files of
+        `for_people` contain no cell that a spreadsheet would run."""
         self.folder, self.format = Path(os.path.realpath(folder)), format
         self.texts = texts
         self.guarded = frozenset(for_people) if format == "csv" else frozenset()
@@ -76,7 +76,7 @@ class Folder:
                 os.replace(self.part, self.folder)
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
-        """Add rows to a relation's file, a row group a piece."""
+        """Append rows to a relation's file, one row group each batch."""
         if name not in self.writers:
             self.writers[name] = _writer(self.part / self.paths[name], reader.schema, self.format)
         count = 0
@@ -86,12 +86,12 @@ class Folder:
         return count
 
     def byte(self, name: str) -> int | None:
-        """Size of a relation's file. [byte]"""
+        """Return the size of a relation's file. [byte]"""
         return (self.folder / self.paths[name]).stat().st_size
 
 
 class Database:
-    """Tables of one new database file, without views or triggers, in the storage of some version of DuckDB."""
+    """Tables of one new database file, without views and triggers, in the storage format of a given DuckDB version."""
 
     def __init__(
         self,
@@ -101,8 +101,7 @@ class Database:
         texts: Mapping[str, Mapping[str | None, str]] | None = None,
         keys: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """`memory` is what DuckDB may fill, e.g. `1GB`; `texts` are comments by relation and column, `keys` the columns that tell
-        a relation's rows apart."""
+        """Prepare a database: `memory` limits DuckDB, e.g. `1GB`; `texts` are comments by relation and column; `keys` identify the rows of a relation."""
         self.path, self.storage, self.memory = Path(os.path.realpath(path)), storage, memory
         self.texts, self.keys = texts or {}, keys or {}
         self.counts: dict[str, int] = {}
@@ -133,8 +132,7 @@ class Database:
                 os.replace(self.part, self.path)
 
     def _declare_keys(self) -> None:
-        """Make keys primary ones, by which other tools join; not of tables whose index would not fit in memory, nor where a
-        column of the key may be null."""
+        """Declare primary keys, by which other tools join, except for tables whose index exceeds the memory, and for keys with nulls."""
         for name, key in self.keys.items():
             if not 0 < self.counts.get(name, 0) <= KEYED_ROWS:
                 continue
@@ -148,7 +146,7 @@ class Database:
             raise CharzError("the file exists already", str(self.path), next="name a new one")
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
-        """Add rows to a table."""
+        """Append rows to a table."""
         self.connection.register("arriving", reader)
         if name not in self.counts:
             count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
@@ -161,7 +159,7 @@ class Database:
         return count
 
     def byte(self, name: str) -> int | None:
-        """None: all tables share the file."""
+        """Return None, since all tables share the file."""
         return None
 
 
@@ -182,16 +180,16 @@ def _without_formulas(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
 
 
 def _check_file_name(name: str) -> None:
-    """Raise `CharzError` for a relation whose file would have another name or lie elsewhere."""
+    """Raise `CharzError` for a relation whose name is not valid as a file name."""
     if "/" in name or "\0" in name or name.startswith("."):
-        raise CharzError("a name that no file can have", name, "a table or view of the database", "rename it there")
+        raise CharzError("not a valid file name", name, "a table or view of the database", "rename it there")
 
 
 def _writer(path: Path, schema: pyarrow.Schema, format: str) -> Any:
     if format == "csv":
         from pyarrow import csv
 
-        return csv.CSVWriter(str(path), schema)  # quotes every text, so that an empty one is told from none
+        return csv.CSVWriter(str(path), schema)  # quotes every text, which keeps empty and missing ones apart
     from pyarrow import parquet
 
     return parquet.ParquetWriter(str(path), schema, compression="zstd")

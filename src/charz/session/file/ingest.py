@@ -1,4 +1,4 @@
-"""Models brought into the database."""
+"""The command that ingests models into the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from charz.schema.errors import CharzError, is_interrupt
 from ..answer import Rows, answer
 from ..ask.report import SHOWN_PARTS
 from ..ask.sql import Sql
-from ..assumed import counted, note
+from ..assumed import note
 from ..axes import names
 from ..parameters import Names, Text
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
 CLOSING_MODELS = 3
-"""Models up to which `ingest` answers about each on every such part; of more, each has one line, on the GPU."""
+"""Largest number of models for which `ingest` answers on several parts; for more, it answers in one line each, on the GPU."""
 
 _CLOSING = (
     "model", "hardware", "is_simulated", "backend", "precision", "batch", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
@@ -44,7 +44,7 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 
 class Ingest(Sql):
-    """Models brought into the database."""
+    """Ingestion of models."""
 
     @answer(is_writing=True)
     def ingest(
@@ -52,7 +52,7 @@ class Ingest(Sql):
         models: Annotated[
             Any,
             Text(
-                "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and calls your own code),"
+                "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and runs your code),"
                 " model.pt2, model.onnx, synthetic:KIND; in Python also an `nn.Module`.",
                 taken=list[str] | None,
             ),
@@ -61,10 +61,10 @@ class Ingest(Sql):
         all_: Annotated[str | None, Text("Every model of a source: torchvision, timm or hf.")] = None,
         list_: Annotated[
             str | None,
-            Text("File of models to ingest, one a line; of a source (torchvision, timm, hf) only list the names."),
+            Text("File with names of models, one a line; or a source (torchvision, timm, hf) whose names are only listed."),
         ] = None,
-        jobs: Annotated[int, Text("Models worked on at once.", short="-j", least=1)] = 1,
-        batch: Annotated[int | None, Text("Fix the batch instead of leaving it open.", least=1)] = None,
+        jobs: Annotated[int, Text("Number of models ingested in parallel.", short="-j", least=1)] = 1,
+        batch: Annotated[int | None, Text("Fix the batch; default symbolic.", least=1)] = None,
         resolution: Annotated[
             int | str | None, Text("Image side, e.g. 288, or height x width: 800x1066.", taken=str | None)
         ] = None,
@@ -82,18 +82,17 @@ class Ingest(Sql):
             Text("KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 makes a sweep.", flag="set"),
         ] = None,
         train: Annotated[bool, Text("Add the backward pass.")] = False,
-        force: Annotated[bool, Text("Trace again what has not changed.")] = False,
+        force: Annotated[bool, Text("Trace unchanged models again.")] = False,
         no_answers: Annotated[bool, Text("Leave the answers at hand to `charz refresh`.")] = False,
         name: Annotated[
-            str | None, Text("Name of one model in the database, e.g. v2, beside its other versions.")
+            str | None, Text("Name of the model in the database, e.g. v2, to keep several versions.")
         ] = None,
     ) -> Rows:
-        """Trace models without weights and write what they compute and move into the database.
+        """Trace models without weights, and write their operators, work and traffic to the database.
 
-        Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Models that have
-        not changed are skipped. Answers with the first models at batch 1 on a few parts. A live module is neither changed
-        nor run; its inputs are a tensor, a tuple or mapping of them, or shapes as texts. With `--engine` the workers of the
-        engine trace, on which charz must be installed; `--jobs` is how many tasks there are.
+        Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Unchanged models are skipped. The answer shows the
+        first models at batch 1 on a few parts. A live module is neither changed nor run; its inputs are a tensor, a tuple or mapping of
+        tensors, or shapes as texts. With `--engine` the engine's workers, which need charz, trace the models in `--jobs` tasks.
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
@@ -136,10 +135,10 @@ class Ingest(Sql):
                     raise
                 kept = finished["written"] + finished["unchanged"]
                 self.messages.warn(
-                    f"interrupted: {kept} of {len(specs)} models are kept; the same command goes on with the others"
+                    f"interrupted: {kept} of {len(specs)} models are kept; the same command continues"
                 )
                 raise
-        if self.access.engine:  # its rows are of before
+        if self.access.engine:  # its rows are outdated now
             self._fill_answers(outcomes, no_answers)
             found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
             return Rows(("model", "state", "message"), found, is_failure=finished["failed"] > 0)
@@ -149,7 +148,7 @@ class Ingest(Sql):
         return contextlib.nullcontext(self.connection(create=True))
 
     def _fill_answers(self, outcomes: Sequence[Outcome], no_answers: bool) -> None:
-        """Fill the answers of models that are in the file already, so that an interrupt loses none of these."""
+        """Fill the answers of written models in a transaction of their own, so that an interrupt loses no model."""
         from charz.sql import answers
 
         models = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
@@ -164,7 +163,7 @@ class Ingest(Sql):
             raise
 
     def _elsewhere(self, tasks: int) -> Trace | None:
-        """What traces on the workers of the session's engine; None where it has none."""
+        """Return a function that traces on the workers of the session's engine; None without an engine."""
         if not self.access.engine:
             return None
         from charz.ingest import elsewhere
@@ -177,7 +176,7 @@ class Ingest(Sql):
     def _live(
         self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool
     ) -> Outcome:
-        """Trace a module in memory and write it. Raises `CharzError` where another model has its name."""
+        """Trace a module in memory and write it. Raise `CharzError` where another model has its name."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.pipeline import ingest_request, remark
         from charz.ingest.run import Outcome
@@ -192,7 +191,7 @@ class Ingest(Sql):
         query = "SELECT source FROM model WHERE model = ?"
         held = self.connection().execute(query, [request.name]).fetchall()
         if held and held[0][0] != request.source and not force:
-            next = "give yours another with name=, or force=True puts it in that one's place"
+            next = "give another name=, or replace that one with force=True"
             raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
         with self.changing(fills=False) as connection:
             write(connection, [made], maintain.add_runs)
@@ -201,8 +200,8 @@ class Ingest(Sql):
         return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome], no_answers: bool) -> Rows:
-        """Latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the
-        first that trains, every precision that the database has such a scenario of."""
+        """Report latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the first
+        that trains, every precision with such a scenario."""
         self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
@@ -221,14 +220,14 @@ class Ingest(Sql):
         rows = [row[:-1] for row in found]
         if large := list(dict.fromkeys(f"{row[0]} on {row[1]} in {row[4]}" for row in found if row[-1] is False)):
             self.messages.warn(f"does not fit the memory: {', '.join(large)}")
-        # What other commands assume of the part stands first.
+        # The usual precision of the part comes first.
         usual = {part: self.usual_policy([part], ()) for part in parts}
         rows.sort(key=lambda row: (known.index(row[0]), parts.index(row[1]), row[4] != usual[row[1]]))
         if is_brief:
             rows = list({row[0]: row for row in reversed(rows)}.values())[::-1]
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
-            self.messages.remark(f"no answer on {', '.join(lost)}: nothing that runs there trains")
-        note(scoped, self.messages, counted(["target_cost"]))
+            self.messages.remark(f"no answer on {', '.join(lost)}: no backend there trains")
+        note(scoped, self.messages)
         self.messages.remark(
             f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
         )
@@ -236,11 +235,11 @@ class Ingest(Sql):
 
 
 def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:
-    """One request for each name, and each of a source, and combination of settings."""
+    """Make a request for each name, each model of a source, and each combination of settings."""
     from charz.ingest.sources.listing import names_of
     from charz.ingest.sources.spec import parse, sweep
 
-    # `--set in=128 hidden=256,512`: what looks like a setting is one, whichever option stood before it
+    # In `--set in=128 hidden=256,512`, texts that look like settings count as settings, whichever option precedes them.
     swept = sweep([*settings, *(text for text in given if _SETTING.match(text))])
     requested = names([text for text in given if not _SETTING.match(text)]) + (names_of(source) if source else [])
     if not requested:
@@ -251,21 +250,21 @@ def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **
 
 
 def _named(specs: Sequence[Spec], name: str) -> Spec:
-    """The one request under a name of the user's. Raises `CharzError` for several requests and for what is no name."""
+    """Set the user's name of the only request. Raise `CharzError` for several requests and for an invalid name."""
     if len(specs) > 1:
-        raise CharzError("one name for several models", f"--name {name}", f"{len(specs)} are asked for", "ingest one")
+        raise CharzError("one name for several models", f"--name {name}", f"{len(specs)} are requested", "ingest one")
     if not re.fullmatch(r"[\w.@:+-]+", name):
         raise CharzError("not a name of a model", f"--name {name}", next="write letters, digits and . _ - + @ :")
     return replace(specs[0], stored=name)
 
 
 def _in_file(path: Path) -> list[str]:
-    """Names of models, one a line; empty lines and what follows a # are nothing."""
+    """Read names of models, one a line; empty lines and comments after # are ignored."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise CharzError(
-            "not a list of models", str(path), "it is no text in UTF-8", "write one name a line"
+            "not a list of models", str(path), "it is not text in UTF-8", "write one name a line"
         ) from error
     found = [name for line in lines if (name := line.partition("#")[0].strip())]
     if not found:
@@ -274,5 +273,5 @@ def _in_file(path: Path) -> list[str]:
 
 
 def _listed(given: Names | None) -> list[str]:
-    """The texts as they are: commas within may be part of a setting or a shape."""
+    """Convert texts to a list without splitting, since commas may belong to a setting or a shape."""
     return [given] if isinstance(given, str) else list(given or ())

@@ -1,4 +1,4 @@
-"""The methods of a session as tools of a Model Context Protocol server."""
+"""The command that serves a session's methods as tools of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ _RUNS_HERE = {"mcp"}
 """Methods that serve on this machine, and change no database."""
 
 _SERVES = {"engine", "mcp"}
-"""Methods that serve until they are ended: no tool."""
+"""Methods that serve until they are stopped, which are no tools."""
 
 _INSTRUCTIONS = (
     "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
-    " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units, the unit at the end of a column's"
-    " name. `sql` asks anything: `schema` lists tables, views and their columns."
+    " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units; the names of columns end in their"
+    " units. `sql` runs any query: `schema` lists tables, views and their columns."
 )
 
 _FURTHER: dict[Any, dict[str, Any]] = {
     inspect.Parameter.VAR_POSITIONAL: {"type": "array", "description": "Arguments of the method that answers."},
     inspect.Parameter.VAR_KEYWORD: {"type": "object", "description": "Options of the method that answers, by name."},
 }
-"""Schema of what is handed on to another method."""
+"""Schema of arguments passed on to another method."""
 
 _NUMBERS = {int: "integer", float: "number", bool: "boolean", str: "string"}
 
 
 class Mcp(Core):
-    """The session as tools of a Model Context Protocol server."""
+    """Tools of the Model Context Protocol."""
 
     @answer()
     def mcp(
         self,
         *,
-        write: Annotated[bool, Text("Offer what changes the database, writes files or runs models too.")] = False,
-        top: Annotated[int, Text("Rows that one answer may have.", least=1, most=10_000)] = 100,
+        write: Annotated[bool, Text("Include tools that change the database, write files or run models.")] = False,
+        top: Annotated[int, Text("Largest number of rows of an answer.", least=1, most=10_000)] = 100,
     ) -> Rows:
-        """Serve the session's methods as tools of a Model Context Protocol server on standard input and output, until the client goes.
+        """Serve the session's methods as tools of a Model Context Protocol server on standard input and output, until the client disconnects.
 
-        Read only unless started with --write. Wants the package `mcp`: `pip install 'charz-dnn[mcp]'`.
+        The tools are read-only unless started with --write. The package `mcp` is required: `pip install 'charz-dnn[mcp]'`.
         """
         try:
             import anyio
@@ -77,16 +77,16 @@ class Mcp(Core):
 
 
 class Toolbox:
-    """The tools of a session, and what they answer."""
+    """Tools of a session, and their answers."""
 
     def __init__(self, session: Core, is_writing: bool, most_rows: int) -> None:
         self._session, self._most_rows, self._is_writing = session, most_rows, is_writing
         self._methods = dict(_offered(type(session), is_writing))
         self.calls: Counter[str] = Counter()
-        """Calls by tool."""
+        """Number of calls by tool."""
 
     def server(self) -> Any:
-        """A server that lists and calls them."""
+        """Make a server that lists and calls the tools."""
         import anyio
         import mcp_types
         from mcp.server.lowlevel import Server
@@ -107,12 +107,12 @@ class Toolbox:
         return Server("charz", **about, on_list_tools=listed, on_call_tool=called)
 
     def tools(self) -> Iterator[dict[str, Any]]:
-        """Name, description and JSON schema of the arguments of each tool."""
+        """Yield name, description and JSON schema of the arguments of each tool."""
         for name, method in self._methods.items():
             yield {"name": name, "description": method.help, "input_schema": self._schema(method)}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """What a tool answers, as JSON, and whether it is an error."""
+        """Call a tool, and return its answer as JSON and True if it is an error."""
         said: list[str] = []
         before, self._session.messages = self._session.messages, Messages(said.append, said.append).once()
         self.calls[name] += 1
@@ -121,7 +121,7 @@ class Toolbox:
             rows, total = found.first(self._most_rows)
         except CharzError as error:
             return error.line, True
-        except Exception as error:  # noqa: BLE001  one answer that fails does not end the server
+        except Exception as error:  # noqa: BLE001  a failed answer does not stop the server
             return f"{type(error).__name__}: {' '.join(str(error).split())}", True
         finally:
             self._session.messages = before
@@ -152,7 +152,7 @@ class Toolbox:
         return typing.cast(Rows, method.asked.rows(owner, **given, **options))
 
     def _schema(self, method: Any) -> dict[str, Any]:
-        """JSON schema of the arguments of a method."""
+        """Return the JSON schema of a method's arguments."""
         hints = typing.get_type_hints(method.asked.rows, include_extras=True)
         properties, required = {}, []
         for parameter in inspect.signature(method.asked.rows).parameters.values():
@@ -174,7 +174,7 @@ class Toolbox:
 
 
 def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
-    """Methods by the name of the tool; without `is_writing` those that change nothing, want no file and run nothing here."""
+    """Yield methods by name of the tool; without `is_writing` only those that change nothing, need no file and run nothing here."""
     for name, found in methods_of(owner).items():
         members = found if isinstance(found, dict) else {"": found}
         for member, method in members.items():
@@ -185,7 +185,7 @@ def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _wants_file(method: Any) -> bool:
-    """Whether a method cannot answer without a file: it takes one before anything else, or draws into one."""
+    """Return True if a method requires a file: as an argument, or to draw into."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     required = [
         hints[parameter.name]
@@ -200,13 +200,13 @@ def _is_file(hint: Any) -> bool:
 
 
 def _parameter_name(method: Any, argument: str) -> str:
-    """The parameter of a method that an argument of its tool is: `all` is `all_`."""
+    """Return the parameter of a tool's argument: `all` is `all_`."""
     parameters = inspect.signature(method.asked.rows).parameters
     return argument if argument in parameters else f"{argument}_"
 
 
 def _property(hint: Any, text: Text) -> dict[str, Any]:
-    """JSON schema of one argument."""
+    """Return the JSON schema of one argument."""
     found: dict[str, Any] = {"description": text.help, **_type(hint)}
     if text.least is not None:
         found["minimum"] = text.least
@@ -216,7 +216,7 @@ def _property(hint: Any, text: Text) -> dict[str, Any]:
 
 
 def _type(hint: Any) -> dict[str, Any]:
-    """JSON schema of a type; empty where it may be anything."""
+    """Return the JSON schema of a type; empty if it may be anything."""
     if typing.get_origin(hint) is Literal:
         return {"enum": list(typing.get_args(hint))}
     members = (
@@ -239,5 +239,5 @@ def _type(hint: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: no infinity and nothing that is no number."""
+    """Convert a value for JSON, which has no infinities and no NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

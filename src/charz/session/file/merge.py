@@ -1,4 +1,4 @@
-"""Models of other files taken in."""
+"""The command that merges models of other files."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ..parameters import File, Text
 
 
 class Merge(Core):
-    """Models of other files taken in."""
+    """Merging of files."""
 
     @answer(is_writing=True)
     def merge(
         self,
         parts: Annotated[
-            File | Sequence[File], Text("Files whose models are taken in, one after another.", taken=list[str])
+            File | Sequence[File], Text("Files whose models are added, one after another.", taken=list[str])
         ],
         *,
-        force: Annotated[bool, Text("Put a model in the place of another of its name.")] = False,
+        force: Annotated[bool, Text("Replace models of the same name.")] = False,
     ) -> Rows:
-        """Take the models of other files in, with their runs and the answers at hand that hold here too.
+        """Add the models of other files, with their runs and the answers at hand that are also valid here.
 
-        Each file is one transaction, and what was taken in stays when the next fails or the command is killed. A model that the
-        file has already, by the hash of its content, is left as it is. Files of another catalog are refused with the difference.
+        Each file is one transaction; finished files stay if the next one fails or the command is killed. A model that the file already has,
+        by hash of its content, is skipped. Files with another catalog are refused with the difference.
         """
         from charz.sql import answers
 
@@ -45,7 +45,7 @@ class Merge(Core):
                 "nothing to merge", str(self.path), next="name other files: `charz merge a.duckdb b.duckdb`"
             )
         if missing := [path for path in paths if not path.is_file()]:
-            raise CharzError("no such file", str(missing[0]), next="nothing was taken in")
+            raise CharzError("no such file", str(missing[0]), next="nothing was added")
         rows: list[tuple[str, str, str]] = []
         with self.messages.progress("merge", len(paths)) as done:
             for path in paths:
@@ -59,7 +59,7 @@ class Merge(Core):
         counts = {state: sum(row[2] == state for row in rows) for state in ("written", "unchanged", "refused")}
         self.messages.remark("models: " + ", ".join(f"{count} {state}" for state, count in counts.items() if count))
         if counts["refused"]:
-            self.messages.warn("refused: the file has other models of these names; --force puts these in their place")
+            self.messages.warn("refused: the file has other models of these names; --force replaces them")
         with contextlib.closing(self.cursor()) as cursor:
             if lacking := answers.missing(cursor).count:
                 self.messages.remark(f"{lacking:,} answers at hand are missing: `charz refresh` fills them")

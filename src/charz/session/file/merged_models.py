@@ -1,5 +1,4 @@
-"""Takes the models of another file in: their rows, runs and answers as they are there, where both files say the same of what
-these follow from."""
+"""Insertion of another file's models: their rows, runs and answers, as far as both files agree on the facts that these depend on."""
 
 from __future__ import annotations
 
@@ -18,20 +17,20 @@ from charz.schema.row import Row
 from charz.schema.workload import Model
 
 PART = "merged_part"
-"""Name of the other file while it is read."""
+"""Name of the other file while it is attached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What became of a model of another file."""
+    """Result for a model of another file."""
 
     model: str
     state: str
-    """`written`, `unchanged` where the file has the same, or `refused` where it has another of its name."""
+    """State: `written`; `unchanged` if the file has the same model; `refused` if it has another one of this name."""
 
 
 def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` where two files are of other versions, with the difference."""
+    """Raise `CharzError`, with the difference, for files with different catalogs or rules."""
     from charz.sql import maintain
 
     own, other = about.read(into), about.read(part)
@@ -40,27 +39,27 @@ def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path
         raise CharzError("another catalog", str(path), exists, "`charz hardware sync` brings both to this charz's")
     ours, theirs = ({**maintain.rules(c), **by_table(c)} for c in (into, part))
     if changed := sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)):
-        exists = f"different are rows of {', '.join(changed)}"
+        exists = f"different rows of {', '.join(changed)}"
         raise CharzError("compiled by other rules", str(path), exists, "give both files the same")
 
 
 def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mapping[str, str]]) -> str:
-    """Rows by which two catalogs differ: how many of which tables, and the first of them."""
+    """Describe the different rows of two catalogs: their number by table, and the first of each."""
     found = []
     for table in sorted({*own, *other}):
         ours, theirs = own.get(table, {}), other.get(table, {})
         keys = sorted(key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key))
         if keys:
             first = ".".join(map(str, json.loads(keys[0])))
-            found.append(f"{len(keys)} rows of {table}, as {first}")
-    return f"different are {'; '.join(found[:3])}{f' and {len(found) - 3} more tables' if len(found) > 3 else ''}"
+            found.append(f"{len(keys)} rows of {table}, e.g. {first}")
+    return f"different: {'; '.join(found[:3])}{f' and {len(found) - 3} more tables' if len(found) > 3 else ''}"
 
 
 def merge(
     into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path, force: bool = False
 ) -> list[Merged]:
-    """Insert the models that another file has and this one lacks, in the caller's transaction; with `force` also in place of others
-    of the same name. `part` reads the other file, at `path`."""
+    """Insert the models that another file has and this one lacks, in the caller's transaction; with `force` also replace models of the same
+    name. `part` reads the other file, at `path`."""
     own, other = known_hashes(into), known_hashes(part)
     found = []
     for model, hashes in sorted(other.items()):
@@ -77,7 +76,7 @@ def merge(
 
 
 def detach(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let go of the other file; after the transaction that read it."""
+    """Close the other file, after the transaction that read it."""
     connection.execute(f"DETACH DATABASE IF EXISTS {PART}")
 
 
@@ -87,7 +86,7 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, str]]:
 
 
 def _parts_alike(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection) -> list[str]:
-    """Parts of which both files say the same, so that answers of the one are answers of the other."""
+    """Return the parts with equal facts in both files, whose answers are valid in both."""
     from charz.sql import answers
 
     own, other = answers.fingerprints(into), answers.fingerprints(part)

@@ -1,4 +1,4 @@
-"""Maintained tables, triggers and answers made anew."""
+"""The command that rebuilds maintained tables, triggers and answers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 
 
 class Refresh(Core):
-    """Maintained tables, triggers and answers made anew."""
+    """Rebuilding of maintained tables, triggers and answers."""
 
     @answer(is_writing=True)
     def refresh(self) -> Rows:
-        """Evaluate the tables that are kept equal to a view anew, put back the triggers that keep them so, and fill the answers
-        at hand that are missing.
+        """Evaluate every maintained table again, restore its triggers, and fill missing answers at hand.
 
-        For a file in which facts were changed (`answer_state` counts what is missing) or whose triggers are gone, as after EXPORT
-        DATABASE; `charz doctor --rows` tells. Gives the rows that differed and the answers that were filled. With `--engine` the engine
-        evaluates the missing answers, and the rest stays as it is; when that is stopped, the same command goes on.
+        It is for a file with changed facts (`answer_state` counts missing answers) or without triggers, as after EXPORT DATABASE; `charz
+        doctor --rows` detects both. It returns the rows that differed and the answers that were filled. With `--engine` the engine
+        evaluates the missing answers, and nothing else changes; after an interrupt, the same command continues.
         """
         if self.access.engine:
             filled = self._filled_by_engine()
@@ -46,19 +45,18 @@ class Refresh(Core):
                 f"compiled by rules that have changed since (backend, fusion_rule, operator_class, precision, precision_policy): {', '.join(stale)};"
                 " `charz ingest MODEL` compiles one again"
             )
-        self.messages.remark("every maintained table is as its facts say, and every answer at hand")
+        self.messages.remark("every maintained table equals its view, and every answer is at hand")
         return Rows(("table", "rows"), [*sorted(changed.items()), *([("answer.stored", filled)] if filled else [])])
 
     def _refreshed(self, connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, int], int]:
-        """Make what follows from facts anew; gives the rows by which each maintained table differed, and the answers filled."""
+        """Rebuild everything that depends on facts; return the number of different rows of each maintained table, and of filled answers."""
         from charz.sql import answers, maintain
 
         changed = maintain.refresh(connection)
         return changed, self._filled(connection, answers.missing(connection))
 
     def _filled_by_engine(self) -> int:
-        """Let the engine evaluate the answers that are missing, each portion a file beside the rows, and take all of them in
-        together."""
+        """Let the engine evaluate the missing answers, each portion into a file, and insert all of them together."""
         from charz.sql import answers, evaluate
 
         from ..engine import rows
@@ -88,8 +86,8 @@ class Refresh(Core):
                 rows.check(manifest, rows.state(connection, self._catalog_of(connection)), store.place)
                 count = sum(_taken_in(connection, found, name) for found, name in zip(data, files, strict=True))
                 if count != lacking.count:
-                    exists = f"{count} rows came for {lacking.count} runs on parts"
-                    raise CharzError("the engine gave other rows than were asked for", self.access.engine, exists)
+                    exists = f"{count} rows for {lacking.count} runs on parts"
+                    raise CharzError("the engine returned the wrong number of rows", self.access.engine, exists)
         store.prune(rows.ANSWERS)
         return lacking.count
 
@@ -101,7 +99,7 @@ class Refresh(Core):
 
 
 def _key(portion: Scope, manifest: Manifest) -> str:
-    """Name of the answers of some models on some parts, by all that they follow from."""
+    """Return a file name for the answers of some models on some parts, a digest of all that they depend on."""
     models = {model: manifest.models[model] for model in portion.models or ()}
     numbers = sorted(row["scenario_id"] for row in portion.scenarios or ())
     known = [manifest.versions, manifest.relations, models, list(portion.hardware or ()), numbers]
@@ -109,7 +107,7 @@ def _key(portion: Scope, manifest: Manifest) -> str:
 
 
 def _taken_in(connection: duckdb.DuckDBPyConnection, data: bytes | None, name: str) -> int:
-    """Write the answers of a file; gives their number."""
+    """Insert the answers of a file, and return their number."""
     from pyarrow import ArrowInvalid, parquet
 
     from charz.sql import answers
@@ -117,7 +115,7 @@ def _taken_in(connection: duckdb.DuckDBPyConnection, data: bytes | None, name: s
     try:
         table = parquet.read_table(io.BytesIO(data or b""))
     except ArrowInvalid as error:
-        raise CharzError("answers that are no parquet", name, next="remove the file and ask again") from error
+        raise CharzError("answers that are not parquet", name, next="remove the file and ask again") from error
     connection.register("arriving_answer", table)
     connection.execute(f"INSERT INTO {answers.table(connection)} BY NAME SELECT * FROM arriving_answer")
     connection.unregister("arriving_answer")

@@ -1,4 +1,4 @@
-"""Which targets stand for all of a file where all would take too long: every model, part and scenario is met."""
+"""A sample of a file's targets that includes every model, part and scenario, for checks that would take too long."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from charz.sql.evaluate import Scope, Triple
 
 MOST_TARGETS = 500
-"""Targets up to which all are examined; of more, some."""
+"""Largest number of targets that are all checked."""
 
 Run = tuple[str, int]
-"""Model and number of the scenario."""
+"""Model and id of the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Runs, and on which parts with which backends and precisions they are examined."""
+    """Runs, and the parts, backends and precisions on which they are checked."""
 
     runs: Sequence[Run]
     targets: Sequence[Triple]
 
     @property
     def condition(self) -> str:
-        """Condition on rows of tables of runs."""
+        """SQL condition on rows of tables of runs."""
         rows = ", ".join(f"({ddl.literal(model)}, {number})" for model, number in self.runs) or "(NULL, NULL)"
         return f"(model, scenario_id) IN ({rows})"
 
     @property
     def scope(self) -> Scope:
-        """These targets alone."""
+        """The scope of these targets."""
         from charz.sql.evaluate import Scope
 
         models = list(dict.fromkeys(model for model, _ in self.runs))
@@ -58,7 +58,7 @@ class Grid:
         self.triples: list[Triple] = connection.execute(query, [list(parts)]).fetchall()
 
     def count(self, runs: Sequence[Run], triples: Sequence[Triple]) -> int:
-        """Targets of some runs on some parts."""
+        """Count the targets of some runs on some parts."""
         able: dict[tuple[str, str], int] = defaultdict(int)
         for _, backend, precision in triples:
             able[backend, precision] += 1
@@ -66,23 +66,23 @@ class Grid:
 
     @property
     def total(self) -> int:
-        """All targets."""
+        """Number of all targets."""
         return self.count(list(self.runs), self.triples)
 
     @property
     def is_small(self) -> bool:
-        """True where all are examined without being asked for."""
+        """True if all targets are checked by default."""
         return self.total <= MOST_TARGETS
 
     def scope(self, every: bool) -> Scope:
-        """What is examined: all, or of a large grid some."""
+        """Return the scope to check: all targets, or a sample of a large grid."""
         from charz.sql.evaluate import Scope
 
         return Scope(models=self.models, hardware=self.parts) if every or self.is_small else self.some().scope
 
     def some(self) -> Sample:
-        """Few targets in which every model, every part and every scenario is met: the scenarios are dealt to the models in
-        turn, each at least one, and each part takes one of the ways in which one of these runs can run on it."""
+        """Choose few targets that include every model, part and scenario: scenarios are dealt to the models in turn, at least one each, and
+        each part takes one of the backends and precisions of these runs that it supports."""
         by_model = [list(runs) for _, runs in itertools.groupby(self.runs, key=lambda run: run[0])]
         share = -(-max(map(len, by_model), default=0) // max(len(by_model), 1))
         runs = [

@@ -1,4 +1,4 @@
-"""A report of one model as a page: one file that opens without charz and without a network."""
+"""A report of one model as a single HTML file that opens without charz and without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a section of a page is made of."""
+"""Content of a section of a page."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of a view, with the statement that gives them."""
+    """Rows of a view, with the statement that returns them."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     sql: str
-    """Statement that `charz sql` answers with these rows."""
+    """Statement for `charz sql` that returns these rows."""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What each column holds."""
+    """Descriptions of the columns."""
     about: str = ""
-    """Title, where a section has several tables."""
+    """Title, for a section with several tables."""
 
     def records(self) -> list[Record]:
-        """The rows by column."""
+        """Return the rows as dictionaries by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One question that a reader has, answered."""
+    """A question of a reader with its answer."""
 
     name: str
     """Anchor in the page."""
     title: str
     finding: str
-    """One sentence made of its numbers; of a section without rows the reason."""
+    """A sentence with its numbers; for a section without rows the reason."""
     charts: Sequence[Record] = ()
     """Vega-Lite specifications."""
     tables: Sequence[Table] = ()

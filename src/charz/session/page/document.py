@@ -1,4 +1,4 @@
-"""The page as one HTML file: texts, tables and pictures, with the scripts they need."""
+"""The page as one HTML file: texts, tables and pictures, with their scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .content import Section, Table
 
 
 def text(title: str, subtitle: str, found: Sequence[Section], options: str) -> bytes:
-    """The page. `options` are those that make `charz sql` answer for the same run."""
+    """Render the page. `options` make `charz sql` answer for the same run."""
     made = datetime.now(UTC).strftime("%Y-%m-%d")
     body = "".join(_section(section, options) for section in found)
     links = "".join(f'<a href="#{s.name}">{_text(s.title)}</a>' for s in found)
@@ -33,7 +33,7 @@ def text(title: str, subtitle: str, found: Sequence[Section], options: str) -> b
             f"<header><h1>{_text(title)}</h1><p>{_text(subtitle)}</p><nav>{links}</nav>",
             '<button id="theme" type="button">Light or dark</button></header>',
             f"<main>{body}</main>",
-            f"<footer>Predicted by charz {charz.__version__} on {made}. Click a number for what it is, a table's SQL to ask again.</footer>",
+            f"<footer>Predicted by charz {charz.__version__} on {made}. Click a number for its meaning; copy a table's SQL to ask again.</footer>",
             '<dialog id="about"><div></div><form method="dialog"><button>Close</button></form></dialog>',
             f'<script type="application/json" id="charts">{_json(specs)}</script>',
             f'<script type="application/json" id="trees">{_json(trees)}</script>',
@@ -56,7 +56,7 @@ def _section(section: Section, options: str) -> str:
 
 
 def _table(table: Table, options: str, is_open: bool) -> str:
-    """A table that folds, its rows in display units, each number with what it is."""
+    """Render a foldable table with rows in display units, where each number shows its meaning."""
     names = headers(table.columns)
     if len(table.rows) == 1:
         (row,) = table.rows
@@ -81,7 +81,7 @@ def _table(table: Table, options: str, is_open: bool) -> str:
 
 
 def _counted(table: Table) -> str:
-    """How many rows a table has, where it is no list of facts."""
+    """Tell the number of rows of a table, unless it is a list of facts."""
     return "" if len(table.rows) == 1 else f" ({len(table.rows)} rows)"
 
 
@@ -105,12 +105,12 @@ def _text(value: str) -> str:
 
 
 def _quoted(sql: str) -> str:
-    """A statement as an argument of a shell."""
+    """Quote a statement as an argument of a shell."""
     return "'" + sql.replace("'", "'\\''") + "'"
 
 
 def _json(value: Any) -> str:
-    """JSON inside a script of HTML, without what would end it and without infinities."""
+    """Write JSON for a script element in HTML: without `<` and without infinities."""
     return json.dumps(_finite(value), allow_nan=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
 
 
@@ -127,7 +127,7 @@ def _file(name: str) -> str:
 
 
 def _library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script."""
+    """Return Vega, Vega-Lite and vega-embed as one script."""
     import vl_convert
 
     bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
@@ -135,5 +135,5 @@ def _library() -> str:
 
 
 def options(given: Iterable[tuple[str, Any]]) -> str:
-    """Options of a command line."""
+    """Write options of a command line."""
     return " ".join(f"--{name} {value}" for name, value in given if value is not None)

@@ -4,7 +4,7 @@ const charts = JSON.parse(document.getElementById("charts").textContent);
 const trees = JSON.parse(document.getElementById("trees").textContent);
 const isDark = () => root.dataset.theme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
 
-// Colors that the specifications state for a light page, and what stands for each on a dark one.
+// Replacements on a dark page for the colors that the specifications state for a light one.
 const inks = { "#222": "#e6edf3", "#333": "#c9d1d9", "#444": "#c9d1d9", "#555": "#9aa4af", "#999": "#6e7681", "#b00": "#ff7b72" };
 function themed(whole) {
   const spec = isNarrow() ? narrowed(whole) : whole;
@@ -20,7 +20,7 @@ function themed(whole) {
   return { ...dark, background: null, config: { ...own, ...both } };
 }
 
-// On a narrow page legends stand below the plot, one entry a row, and titles of axes are smaller.
+// On a narrow page, legends are below the plot, one entry a row, and titles of axes are smaller.
 const isNarrow = () => innerWidth < 600;
 function narrowed(spec) {
   const own = spec.config ?? {};
@@ -28,7 +28,7 @@ function narrowed(spec) {
   return { ...spec, config: { ...own, legend, axis: { ...(own.axis ?? {}), titleFontSize: 9 } } };
 }
 
-// Of many controls beside each other Tab reaches one, and arrows go from it to the others.
+// Tab reaches one of several neighboring controls, and arrow keys move between them.
 function rove(place, selector) {
   const all = () => [...place.querySelectorAll(selector)];
   const take = (one) => { all().forEach((other) => other.setAttribute("tabindex", other === one ? "0" : "-1")); one.focus(); };
@@ -51,7 +51,7 @@ function drawCharts() {
   });
 }
 
-// The tree of modules: a row a depth, as wide as its share; a click or Enter makes a module the whole width.
+// The tree of modules: one row for each depth, each module as wide as its share; a click or Enter zooms into a module.
 const WIDTH = 1040, ROW = 26, DEPTHS = 6;
 function hue(text) { let h = 0; for (const c of text) h = (h * 31 + c.charCodeAt(0)) % 360; return h; }
 function amount(value, unit) {

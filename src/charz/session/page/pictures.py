@@ -1,4 +1,4 @@
-"""Pictures of a page that no kind of `plot` draws, as Vega-Lite specifications."""
+"""Pictures of a page that `plot` lacks, as Vega-Lite specifications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _wide(chart: Any, height: int = 320) -> Record:
 
 
 def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
-    """Time of a run with its interval against energy of a sample, every part named; without an energy a bar of the time."""
+    """Draw time of a run, with its interval, against energy of a sample, with every part named; without energies, bars of the time."""
     alt = library()
     points = [
         {"name": _named(row), "seconds": row["latency_s"], "joules": row["energy_per_sample_j"],
@@ -34,7 +34,7 @@ def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
         shape=alt.Shape(
             "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
         ),
-        # Of the same field, title and domain as the shape: one legend tells of both.
+        # Field, title and domain equal those of the shape, so that both share one legend.
         color=alt.Color("silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"])),
         tooltip=["name:N", alt.Tooltip("seconds:Q", format=".3~s"), alt.Tooltip("joules:Q", format=".3~s")],
     )
@@ -43,18 +43,18 @@ def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
 
 
 def _named(row: Record) -> str:
-    """A part with the precision that it computes in."""
+    """Name a part with its precision."""
     return f"{row['hardware']} {row['precision']}"
 
 
 def _band(row: Record, bands: Mapping[str, Record]) -> Record:
-    """The interval of a part's time; where none is known, the time itself."""
+    """Return the interval of a part's time, or the time itself if the interval is unknown."""
     known = bands.get(row["hardware"], {})
     return {name: known.get(name) or row["latency_s"] for name in ("p10_s", "p90_s")}
 
 
 def precisions(rows: Sequence[Record]) -> Record:
-    """Time of a run in each precision."""
+    """Draw the time of a run in each precision."""
     alt = library()
     bars = [{"precision": row["precision"], "seconds": row["latency_s"], "joules": row["energy_j"]} for row in rows]
     chart = (
@@ -70,7 +70,7 @@ def precisions(rows: Sequence[Record]) -> Record:
 
 
 def batches(rows: Sequence[Record]) -> Record:
-    """Throughput of every part against the batch."""
+    """Draw the throughput of every part against the batch."""
     library()
     points = [
         {"part": f"{_named(row)} (simulated)" if row["is_simulated"] else _named(row),
@@ -83,10 +83,10 @@ def batches(rows: Sequence[Record]) -> Record:
 
 
 def serving(rows: Sequence[Record]) -> list[Record]:
-    """Time to the first token and time of each further one against the context, by part."""
+    """Draw the time to the first token and the time of each later one against the context, by part."""
     alt = library()
     found = []
-    for column, title in (("ttft_s", "time to first token [s]"), ("tpot_s", "time of a further token [s]")):
+    for column, title in (("ttft_s", "time to first token [s]"), ("tpot_s", "time of a later token [s]")):
         points = [
             {"part": row["hardware"], "context": row["context"], "seconds": row[column]}
             for row in rows

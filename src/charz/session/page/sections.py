@@ -1,4 +1,4 @@
-"""The sections of a page: what each asks a session, what it draws, and the sentence that says what was found."""
+"""The sections of a page: each asks a session, draws pictures, and summarizes its finding in a sentence."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ SWEPT_BATCHES = "1:256"
 """Batches of the sweep."""
 
 SERVED_CONTEXTS = "512:8192"
-"""Contexts in which a language model is served."""
+"""Contexts for serving a language model."""
 
 EQUAL = 1.01
-"""Ratio of times below which they are called equal."""
+"""Ratio of times below which they count as equal."""
 
 TOP = 25
-"""Rows of long tables."""
+"""Number of rows of long tables."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page is about: a model on a part under one condition, beside other parts."""
+    """Subject of a page: a model on a part under one condition, compared with other parts."""
 
     session: Any
     model: str
     parts: Sequence[str]
-    """The part of the report first, then those it is compared with."""
+    """Parts: first that of the report, then those compared with it."""
     statement: Callable[[str], str]
-    """Gives the statement of a section of the report."""
+    """Function that returns the statement of a section of the report."""
     conditions: dict[str, Any] = field(default_factory=dict)
-    """Options of the report that were given: batch, sequence, precision, backend, cache, cap."""
+    """Options of the report: batch, sequence, precision, backend, cache, cap."""
 
     @property
     def part(self) -> str:
@@ -45,14 +45,14 @@ class Subject:
         return self.parts[0]
 
     def table(self, section: str, about: str = "", **given: Any) -> Table:
-        """A section of the report as a table."""
+        """Return a section of the report as a table."""
         rows = self.ask("report", self.model, on=self.part, section=section, **{**self.conditions, **given})
         return self.tabled(rows, self.statement(section), about)
 
     def view(
         self, view: str, columns: Sequence[str], tail: str = "", about: str = "", parts: Sequence[str] = ()
     ) -> Table:
-        """Columns of a view of the run as a table, on several parts where they are named."""
+        """Return columns of a view of the run as a table, on several parts if they are named."""
         from ..question import of_axes
 
         names = ("batch", "sequence", "precision", "backend", "cap")
@@ -64,8 +64,7 @@ class Subject:
         )
 
     def compared(self, method: str, without: Sequence[str] = (), **given: Any) -> Rows:
-        """The rows of a method about the part under the conditions of the report, then about the others, each in the precision and
-        under the backend that answers assume of it."""
+        """Return a method's rows for the part under the report's conditions, then for the others in their assumed precision and backend."""
         conditions = {name: value for name, value in self.conditions.items() if name not in without} | given
         found = self.ask(method, self.model, on=[self.part], **conditions)
         if not self.parts[1:]:
@@ -75,16 +74,16 @@ class Subject:
         return replace(found, source=[*found.fetch(), *others.fetch()])
 
     def tabled(self, rows: Rows, sql: str, about: str = "") -> Table:
-        """An answer as a table."""
+        """Convert rows to a table."""
         return Table(rows.columns, rows.fetch(), sql, self.session.texts(rows.views), about)
 
     def ask(self, method: str, *arguments: Any, **options: Any) -> Rows:
-        """The rows of a method of the session."""
+        """Return the rows of a method of the session."""
         found: Rows = getattr(self.session, method).asked.rows(self.session, *arguments, **options)
         return found
 
     def chart(self, kind: str, **given: Any) -> Record:
-        """A picture of `plot`, as wide as the page."""
+        """Draw a picture of `plot` as wide as the page."""
         options = {name: value for name, value in self.conditions.items() if name != "cap"} | given
         chart = self.session.plot(kind, self.model, **{"on": self.part, **options}).to_dict()
         chart.pop("title", None)
@@ -104,13 +103,13 @@ _MODULE = (
 )
 
 MOST_MODULES = 600
-"""Modules of the tree, those with the largest energy-delay product first."""
+"""Largest number of modules in the tree; those with the largest energy-delay product come first."""
 
 Maker = Callable[[Subject], Section]
 
 
 def sections(subject: Subject) -> Iterator[Section]:
-    """Every section, in the order in which a reader asks; one that cannot be answered says why."""
+    """Yield every section in reading order; a section without an answer gives the reason."""
     decodes = "SELECT has_context FROM model WHERE model = ?"
     ((is_decoder,),) = subject.session.connection().execute(decodes, [subject.model]).fetchall()
     for name, (title, make) in SECTIONS.items():
@@ -133,13 +132,13 @@ def _verdict(subject: Subject) -> Section:
         f"{r['model']} takes {quantity(r['latency_s'], 's')} a run on {r['hardware']} ({r['backend']}, {r['precision']},"
         f" batch {r['batch']}): {significant(r['throughput_per_s'])} samples a second at {energy} each",
         sentences.pace(r),
-        f"it {'holds' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
+        f"it {'takes' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
     ]
     if b["p10_s"] is not None:
         between = f"{quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')}"
-        said.append(f"four of five such runs lie between {between} ({b['band_basis']})")
+        said.append(f"four of five such runs are between {between} ({b['band_basis']})")
     if r["is_simulated"]:
-        said.append("no silicon of this part exists, it is simulated")
+        said.append("this part is simulated, no silicon exists")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
 
 
@@ -175,7 +174,7 @@ def _roofline(subject: Subject) -> Section:
         by_pace[pace] = by_pace.get(pace, 0.0) + (kernel["latency_s"] or 0.0)
     pace, seconds = max(by_pace.items(), key=lambda item: item[1])
     finding = (
-        f"{percent(seconds / total if total else 0.0)} of the kernels' time is in those whose pace {_SETS[pace]}; a kernel far"
+        f"{percent(seconds / total if total else 0.0)} of the kernels' time is in kernels whose pace {_SETS[pace]}; a kernel far"
         " below its roof waits for something else."
     )
     tables = [subject.table("mapping", "What sets the pace")]
@@ -188,8 +187,8 @@ _SETS = {
     "overhead": "the host or a gap sets",
     "power": "the power limit sets",
     "threads": "the team of threads sets",
-    "balanced": "arithmetic and memory set alike",
-    "None": "nobody knows",
+    "balanced": "arithmetic and memory set together",
+    "None": "nothing known sets",
 }
 
 
@@ -201,7 +200,7 @@ def _memory(subject: Subject) -> Section:
     most = max(parts, key=lambda name: parts[name] or 0)
     finding = (
         f"Memory peaks at {size(m['peak_memory_byte'])} in {m['peak_operator']} ({m['peak_module'] or 'the model'});"
-        f" the largest share is of {most}, {size(parts[most])}."
+        f" the largest share is {most}, {size(parts[most])}."
     )
     tables = [table, subject.table("largest_batch", "Largest batch"), subject.table("levels", "What fits where")]
     return Section("memory", "Memory over the run", finding, [subject.chart("memory")], tables)
@@ -217,7 +216,7 @@ def _batches(subject: Subject) -> Section:
         raise CharzError("no batch fits", f"{subject.model} on {subject.part}")
     best = max(own, key=lambda row: row["throughput_per_s"] or 0.0)
     finding = (
-        f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its most is"
+        f"{subject.part} is within 10 % of its best at batch {own[0]['saturating_batch']}; its maximum is"
         f" {significant(best['throughput_per_s'])} samples a second at batch {best['batch']}."
     )
     drawn = [row for row in table.records() if row["fits_device"] and row["throughput_per_s"] is not None]
@@ -315,8 +314,8 @@ def _measured(subject: Subject) -> Section:
     rows = found.fetchall()
     if not rows:
         finding = (
-            "The file holds no measured run of this model on this part (what was measured of the part made charz's intervals);"
-            " `charz measurements import` brings some."
+            "The file has no measured run of this model on this part (measurements of the part gave charz's intervals);"
+            " `charz measurements import` adds some."
         )
         return Section("measured", "Against measurements", finding)
     table = Table(columns.split(", "), rows, query, subject.session.texts(("prediction_error",)))
@@ -353,7 +352,7 @@ def _sources(subject: Subject) -> Section:
     )
     standing = [row["standing"] for row in table.records()]
     finding = f"{sum(1 for word in standing if word == 'assumed')} of {len(standing)} numbers of {subject.part} are assumed; each row names its source."
-    return Section("sources", "What it rests on", finding, tables=[table])
+    return Section("sources", "Sources", finding, tables=[table])
 
 
 SECTIONS: dict[str, tuple[str, Maker]] = {
@@ -368,6 +367,6 @@ SECTIONS: dict[str, tuple[str, Maker]] = {
     "opportunities": ("What would help", _opportunities),
     "serving": ("Serving", _serving),
     "measured": ("Against measurements", _measured),
-    "sources": ("What it rests on", _sources),
+    "sources": ("Sources", _sources),
 }
 """Sections by name, with their titles."""
