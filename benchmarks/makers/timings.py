@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from charz.ingest.measurements import aiconfigurator
+from . import aiconfigurator
 
 PARTS = ("a100_sxm4_80", "h100_sxm5_80", "h200_sxm_141", "b200_sxm", "l40s")
 

@@ -1,10 +1,10 @@
 """The shipped efficiencies of whole networks, fitted to timm's results.
 
-The database holds timm's models and results (`benchmarks/ingest_timm.py` makes one). One set of constants is fitted
+The database holds timm's models and results (`benchmarks/makers/ingest_timm.py` makes one). One set of constants is fitted
 for all GPUs and one for all CPUs, each with whole model families left out in turn, the GPUs' also with each part left
 out. A part gets rows of its own where a fit to it alone is better than its family's on the same families left out.
 PyTorch 2.4 files only: other versions of the same part are near-copies. Eight minutes and 12 GB for 1,250 models;
-`python -m benchmarks.score_left_out` writes the errors on what the fits did not see.
+`python -m benchmarks.study left_out` gives the errors on what the fits did not see.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from charz.hardware_catalog.calibration import errors, kernels, whole_models
+from charz.hardware_catalog.calibration import fit as fitting
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
+from charz.hardware_catalog.calibration.whole_models import Calibration
+from charz.hardware_catalog.calibration.workbench import measured_cases
 from charz.schema import ddl
 from charz.schema.catalog import Efficiency, PredictionBand
 from charz.schema.errors import CharzError
 
-from .. import errors, kernels, whole_models
-from .. import fit as fitting
-from ..rows import FittedRows, shared_rows
-from ..whole_models import Calibration
-from ..workbench import measured_cases
 from . import live
 
 GPUS, CPUS = ("rtx4090", "rtx3090"), ("i9_10940x",)

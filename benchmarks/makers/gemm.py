@@ -3,7 +3,7 @@
 For every part five numbers are fitted: what share of its tensor cores' peak large tiles sustain under its power
 limit, the work that a kernel's start and end cost, the share of bandwidth, the bytes that reaching it costs, and
 how much of memory's time hides behind arithmetic. They are drawn toward the rows in force without them.
-`python -m benchmarks.score_gemm` scores them on the other frameworks.
+`python -m benchmarks.study gemm` scores them on the other frameworks.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from benchmarks import bare
+from charz.hardware_catalog.calibration import store
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
+from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.schema.catalog import Efficiency
 from charz.schema.errors import CharzError
 
-from .. import bare, store
-from ..rows import FittedRows, shared_rows
-from ..workbench import Workbench
 from . import live, products, timings
 
 SOURCE_ID = "charz_gemm_fit"

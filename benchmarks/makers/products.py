@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from .. import bare
+from benchmarks import bare
+
 from . import timings
 
 COPIES = 6

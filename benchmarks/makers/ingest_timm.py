@@ -1,6 +1,6 @@
 """Fills a database with the timm models of the measured rows, and with the measurements.
 
-    python -m benchmarks.ingest_timm DATABASE --measurements ../shared/measurements [--limit 300] [--also regnet hiera] [--jobs 1]
+    python -m benchmarks.makers.ingest_timm DATABASE --measurements ../shared/measurements [--limit 300] [--also regnet hiera] [--jobs 1]
 
 Resumable: what is there already is skipped. Networks are written as timm wrote them
 when they were measured (`timm_as_measured`). Models are dealt round the families, so that a run cut
@@ -15,13 +15,14 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks import timm_as_measured
 from charz.ingest.measurements import files
 from charz.ingest.run import run
 from charz.ingest.sources import timm
 from charz.ingest.sources.spec import Spec, parse
 from charz.session import workspace
 from charz.sql import maintain
+
+from . import timm_as_measured
 
 FILES = ("models.parquet", "models_2.parquet")
 """Measurements of whole models."""

@@ -11,11 +11,11 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from charz.hardware_catalog.calibration.kernels import neutral
 from charz.ingest.measurements import operator_shape
 from charz.schema.catalog import Efficiency
 
 from . import bare
-from .kernels import neutral
 
 _ELEMENT_BYTE = 4
 """Of fp32, the precision of every operator file read so far. [byte]"""

@@ -1,7 +1,7 @@
 """Times of single operators, whole models and sustained loads on a CUDA device, as rows.
 
-    python -m benchmarks.measure_cuda FOLDER [--seconds 500] [--groups depthwise,attention] [--tiny]
-    python -m benchmarks.measure_cuda FOLDER --pack benchmarks/measured/h200
+    python -m benchmarks.makers.measure_cuda FOLDER [--seconds 500] [--groups depthwise,attention] [--tiny]
+    python -m benchmarks.makers.measure_cuda FOLDER --pack benchmarks/measured/h200
 
 The second writes what the first measured (all *.jsonl of the folder) as PREFIX_models.csv, which `charz measurements import`
 takes, and PREFIX_operators.parquet. The first needs torch, torchvision, transformers, timm and nvidia-ml-py, not charz. A time of
@@ -771,7 +771,7 @@ def _whole(
 
 def _compiling(folder: Path) -> list[subprocess.Popen[bytes]]:
     """Processes that fill the compiler's cache while operators are measured."""
-    command = [sys.executable, "-m", "benchmarks.measure_cuda", str(folder / "compile"), "--compile"]
+    command = [sys.executable, "-m", "benchmarks.makers.measure_cuda", str(folder / "compile"), "--compile"]
     log = (folder / "compile.log").open("w")
     return [
         subprocess.Popen([*command, ",".join(INDUCTOR[i::4])], stdout=log, stderr=log, env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "2"})

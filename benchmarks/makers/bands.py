@@ -20,14 +20,14 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from charz.hardware_catalog.calibration import errors, validation
+from charz.hardware_catalog.calibration.kernels import Floats
+from charz.hardware_catalog.calibration.questions import MEASURED, SCORED
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.schema import ddl
 from charz.schema.catalog import PredictionBand
 from charz.schema.errors import CharzError
 
-from .. import errors, validation
-from ..kernels import Floats
-from ..questions import MEASURED, SCORED
-from ..rows import FittedRows, shared_rows
 from . import live
 
 SOURCE_ID = "charz_latency_band"

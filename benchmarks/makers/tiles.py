@@ -5,7 +5,7 @@ steps of the reduction that filling takes, and the clocks of a kernel's start wi
 the least mean error of the products of SGLang's newest version, over all parts of the instruction with their own
 efficiency rows as they are (`gemm` fits those; the two are run in turn). Sizes and splits are those of the catalog.
 Values are drawn toward those of the catalog: what attention needs and products do not (128 x 64) stays.
-`benchmarks/score_kernels.py` scores them on the other frameworks.
+`python -m benchmarks.study gemm` scores them on the other frameworks.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from benchmarks import bare
+from charz.hardware_catalog.calibration.rows import FittedRows
+from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.schema.catalog import TilingStrategy
 
-from .. import bare
-from ..rows import FittedRows
-from ..workbench import Workbench
 from . import live, products
 
 Case = tuple[Workbench, pl.DataFrame]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 
+from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.ingest.measurements import store
 from charz.schema.compiled import (
     Kernel,
@@ -32,8 +33,6 @@ from charz.schema.workload import (
     TensorTerm,
     Term,
 )
-
-from .workbench import Workbench
 
 MODEL = "bare"
 PRODUCT_BACKEND = "onnxruntime"

@@ -1,7 +1,10 @@
-"""Fits of the rows that charz ships, each from data that anybody can get.
+"""Programs that write the rows that charz ships, each from data that anybody can get.
 
-`gemm`, the tiles and `collectives` take the kernel timings of the PyPI package aiconfigurator-core; `timm`, `bands` and
-`operators` the measurements of a database. All of them start from the shipped catalog, whatever rows a database has.
+    python -m benchmarks.makers NAME [--file FILE] [--package FOLDER] [--csv hardware_catalog/tables]
+
+`gemm`, `tiles_mma`, `tiles_wgmma`, `tiles_tcgen05` and `collectives` are fitted to the kernel timings of the PyPI package
+aiconfigurator-core; `timm`, `bands` and `operators` to the measurements of FILE (`benchmarks.makers.ingest_timm` fills one).
+Every fit starts from the shipped catalog, whatever rows FILE has.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from pathlib import Path
 
 import duckdb
 
+from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.schema.errors import CharzError, unknown_name
 
-from ..rows import FittedRows
 from . import bands, collectives, gemm, operators, tiles, timm
 
 FROM_TIMINGS: dict[str, Callable[[duckdb.DuckDBPyConnection, Path | None], FittedRows]] = {
@@ -33,7 +36,7 @@ FROM_DATABASE: dict[str, Callable[[duckdb.DuckDBPyConnection], FittedRows]] = {
 
 
 def fit(connection: duckdb.DuckDBPyConnection, name: str, package: Path | None = None) -> FittedRows:
-    """The shipped rows of that name, fitted anew; `package` is an unpacked aiconfigurator_core folder.
+    """Fit the shipped rows of a name anew; `package` is an unpacked aiconfigurator_core folder.
 
     Raises `CharzError` for an unknown name, a package that the fit does not read, and missing measurements.
     """

@@ -2,7 +2,7 @@
 
 The three fractions of `collective` (see there for the formula) are fitted to the least mean |log ratio| over parts
 joined by NVLink, with the latency and bandwidth that the catalog states of the link: parts, collectives, sizes and
-counts of devices weigh the same. `python -m benchmarks.score_collectives` scores them.
+counts of devices weigh the same.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from charz.ingest.measurements import aiconfigurator
+from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.schema.catalog import Collective
 
-from ..rows import FittedRows
-from . import live
+from . import aiconfigurator, live
 
 LINK = "nvlink"
 FRACTIONS = ("call_fraction", "step_fraction", "bandwidth_fraction")

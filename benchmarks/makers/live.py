@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from charz.hardware_catalog import loader
 from charz.ingest.measurements import store
 from charz.schema.scenario import Scenario
-
-from ... import loader
 
 
 def tables() -> dict[str, pl.DataFrame]:

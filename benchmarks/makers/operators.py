@@ -1,18 +1,18 @@
 """Efficiency rows of parts whose single operators were timed one by one in fp32.
 
 The database holds the operator file of the collection (`charz measurements import operators.parquet`); nodes of whole
-networks, which `python -m benchmarks.score_nodes` scores, are not among its rows.
+networks, which `python -m benchmarks.study nodes` scores, are not among its rows.
 """
 
 from __future__ import annotations
 
 import duckdb
 
+from benchmarks import operator_times
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.schema.catalog import Source
 from charz.schema.errors import CharzError
 
-from .. import operator_times
-from ..rows import FittedRows, shared_rows
 from . import live
 
 SINGLE = "source_id LIKE '%:operators' AND (operator NOT IN ('conv', 'linear', 'bmm') OR hash(shape) % 20 = 0)"
