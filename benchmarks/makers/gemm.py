@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import bare
+from benchmarks.makers import bare
 from charz.hardware_catalog.calibration import store
 from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.hardware_catalog.calibration.workbench import Workbench

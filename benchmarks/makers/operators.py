@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import duckdb
 
-from benchmarks import operator_times
+from benchmarks.makers import operator_times
 from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.schema.catalog import Source
 from charz.schema.errors import CharzError

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from benchmarks import bare
+from benchmarks.makers import bare
 
 from . import timings
 

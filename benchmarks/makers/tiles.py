@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from benchmarks import bare
+from benchmarks.makers import bare
 from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.hardware_catalog.calibration.workbench import Workbench
 from charz.schema.catalog import TilingStrategy

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks import bare
+from benchmarks.makers import bare
 
 from charz.hardware_catalog.calibration import fit, kernels
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from benchmarks import operator_times
+from benchmarks.makers import operator_times
 
 from charz.ingest.measurements import collection, store
 from charz.schema.catalog import Source

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks import bare
-from benchmarks.makers import bands
+from benchmarks.makers import bands, bare
 
 from charz.hardware_catalog.calibration import fit, kernels, validation
 from charz.hardware_catalog.calibration.questions import SCORED
