@@ -149,10 +149,10 @@ def conformed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def commit() -> str:
-    """Name the commit of the working tree, with `+` if files differ from it."""
+    """Name the commit of the working tree, with `+` if files other than results and pages differ from it."""
     run = functools.partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=True)
     head = run(["git", "rev-parse", "--short=9", "HEAD"]).stdout.strip()
-    changed = run(["git", "status", "--porcelain", "--untracked-files=no"]).stdout.strip()
+    changed = run(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results", ":!docs"]).stdout.strip()
     return head + ("+" if changed else "")
 
 

@@ -1,7 +1,6 @@
 """Writes what pages say of the code: `python -m charz.cli.reference`, or `--check` that all is as it would write it.
 
-That is docs/reference, the blocks of other pages that show what a command prints (`printed`), and the versions of the shipped
-tables that pages of figures were made with (`pages`).
+That is docs/reference, and the blocks of other pages that show what a command prints (`printed`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from charz.sql import layers, triggers, views
 from charz.sql.keys import KEYS
 
 from . import display, printed
-from . import pages as made
 from .dispatch import LazyGroup
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,10 +66,9 @@ def answers(texts: Iterable[str]) -> dict[str, str]:
 
 
 def faults(answered: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """A line for each page that shows another answer than these, and for each made with other tables than the list of pages says."""
+    """Name each page that shows another answer than these."""
     changed = [path for path, text in shown(root).items() if printed.written(text, answered) != text]
-    stale = [f"{path.relative_to(root)} shows what commands do not print: {_NEXT}" for path in changed]
-    return [*stale, *made.faults(root / "docs")]
+    return [f"{path.relative_to(root)} shows what commands do not print: {_NEXT}" for path in changed]
 
 
 def _tables() -> Iterator[str]:

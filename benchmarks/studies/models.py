@@ -19,17 +19,22 @@ from charz.hardware_catalog.calibration.rows import shared_rows
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 
 FOLDER = Path(__file__).parents[1]
-_FIGURES = ("hardware", "backend", "p10_s", "p90_s")
+_BAND = ("p10_s", "p90_s")
 _LEFT = "family left out"
 
 
 def _of(frame: pl.DataFrame, family: str, standing: str, predicted: str = "latency_s") -> pl.DataFrame:
     """Rename a validated frame's columns."""
-    kept = [name for name in _FIGURES if name in frame.columns]
+    kept = [name for name in _BAND if name in frame.columns]
     return frame.select(
-        *kept, pl.col(family).alias("family"), pl.col("measured_s").alias("measured"), pl.col(predicted).alias("predicted"),
+        "hardware", *kept, _backend(frame), pl.col(family).alias("family"), pl.col("measured_s").alias("measured"), pl.col(predicted).alias("predicted"),
         pl.lit(standing).alias("standing"),
     )  # fmt: skip
+
+
+def _backend(frame: pl.DataFrame) -> pl.Expr:
+    """Name the backend with the memory format and the version of the framework, where rows have them."""
+    return pl.concat_str([name for name in ("backend", "memory_format", "software") if name in frame.columns], separator=" ", ignore_nulls=True)
 
 
 def shipped(given: Given) -> pl.DataFrame:

@@ -77,10 +77,8 @@ def static(given: Given) -> pl.DataFrame:
     An engine version has at most three fitted numbers. `model left out` and `part left out` fit them anew without those rows.
     """
     with given.session() as db:
-        rows = _priced(db, _static_rows(given, db))
-        known = _factors(db)
-    contradiction = pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
-    rows = rows.with_columns(latency_s=_with_host(rows, known)).filter("fits", ~contradiction)
+        rows, known = static_rows(given, db), _factors(db)
+    rows = rows.with_columns(latency_s=_with_host(rows, known))
     standings = {"fitted": rows, "model left out": _left_out(rows, "model", known), "part left out": _left_out(rows, "hardware", known)}
     return pl.concat(
         frame.select("hardware", "backend", family="model", measured="measured_s", predicted="latency_s", standing=pl.lit(standing))
@@ -88,7 +86,13 @@ def static(given: Given) -> pl.DataFrame:
     )
 
 
-def _static_rows(given: Given, db: Session) -> pl.DataFrame:
+def static_rows(given: Given, db: Session) -> pl.DataFrame:
+    """Read the rows that fit and that their source does not contradict, with what their time is made of."""
+    contradiction = pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
+    return _priced(db, _published(given, db)).filter("fits", ~contradiction)
+
+
+def _published(given: Given, db: Session) -> pl.DataFrame:
     frame = given.table("serving").filter(
         pl.col("grade") == "A", pl.col("task").is_in(["serve", "prefill", "decode"]), pl.col("batch").is_not_null(),
         pl.col("note").fill_null("").str.contains("SUSPECT|FLAGS").not_(),
@@ -198,7 +202,7 @@ def _with_host(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray]) -> 
     return pl.Series(rows["kernel_s"].to_numpy() + (numbers * rows.select(COUNTS).to_numpy()).sum(axis=1))
 
 
-def _fit(rows: pl.DataFrame, which: Sequence[int]) -> np.ndarray:
+def fit(rows: pl.DataFrame, which: Sequence[int]) -> np.ndarray:
     """Find the numbers `which`, the others 0, with the least sum of |ln|: one coordinate after the other over a grid."""
     kernel, seen = rows["kernel_s"].to_numpy(), np.log(rows["measured_s"].to_numpy())
     counts = rows.select(COUNTS).to_numpy().astype(float)
@@ -219,7 +223,7 @@ def _left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarr
         for (name,), own in group.group_by(by, maintain_order=True):
             others = group.filter(pl.col(by) != name)
             if len(others):
-                numbers = _fit(others, np.flatnonzero(known[key]).tolist())  # type: ignore[index]  # two names
+                numbers = fit(others, np.flatnonzero(known[key]).tolist())  # type: ignore[index]  # two names
                 found.append(own.with_columns(latency_s=_with_host(own, {key: numbers})))  # type: ignore[dict-item]  # two names
     return pl.concat(found)
 

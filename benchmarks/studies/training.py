@@ -74,18 +74,29 @@ def steps(given: Given) -> pl.DataFrame:
     A framework has at most three fitted factors: on its kernels, on the overlap of what replicas send, and on its attention or on
     what tensor parallel sends. `model left out` and `part left out` fit them anew without those rows.
     """
-    ingest(given)
-    with given.session() as db:
-        cases = pl.concat([_published(given, db), _megatron()], how="diagonal")
-        known = {row["framework"]: Framework(**row) for row in db.sql("SELECT * FROM framework").rows(named=True)}
-        tried = {name: [known[name], *_grid(rows)] for (name,), rows in cases.group_by("framework")}
-        times = _stepped(db, cases, tried).sort("row_id", "candidate").group_by("row_id").agg("latency_s")
-    rows = cases.join(times, on="row_id")
+    rows, _ = candidates(given)
     shipped = rows.with_columns(predicted=pl.col("latency_s").list.get(0), standing=pl.lit("fitted"))
     found = [shipped, _left_out(rows, "model"), _left_out(rows, "hardware")]
     return pl.concat(
         frame.select("hardware", "standing", "predicted", measured="measured_s", backend="framework", family="model") for frame in found
     )
+
+
+def candidates(given: Given) -> tuple[pl.DataFrame, dict[str, list[Framework]]]:
+    """Ask for every row under every candidate of its framework, the shipped one first: `latency_s` is a list in their order."""
+    ingest(given)
+    with given.session() as db:
+        cases = pl.concat([_published(given, db), _megatron()], how="diagonal")
+        known = {row["framework"]: Framework(**row) for row in db.sql("SELECT * FROM framework").rows(named=True)}
+        tried = {str(name): [known[str(name)], *_grid(rows)] for (name,), rows in cases.group_by("framework")}
+        times = _stepped(db, cases, tried).sort("row_id", "candidate").group_by("row_id", maintain_order=True).agg("latency_s")
+    return cases.join(times, on="row_id"), tried
+
+
+def best(rows: pl.DataFrame) -> int:
+    """Number of the fitted candidate with the least mean of |ln| over rows of one framework."""
+    ratios = np.array(rows["latency_s"].to_list())[:, 1:] / rows["measured_s"].to_numpy()[:, None]
+    return 1 + int(np.abs(np.log(ratios)).mean(axis=0).argmin())
 
 
 def _left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -95,9 +106,7 @@ def _left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
         for (name,), own in group.group_by(by, maintain_order=True):
             others = group.filter(pl.col(by) != name)
             if len(others):
-                ratios = np.array(others["latency_s"].to_list())[:, 1:] / others["measured_s"].to_numpy()[:, None]
-                best = 1 + int(np.abs(np.log(ratios)).mean(axis=0).argmin())
-                found.append(own.with_columns(predicted=pl.col("latency_s").list.get(best)))
+                found.append(own.with_columns(predicted=pl.col("latency_s").list.get(best(others))))
     return pl.concat(found).with_columns(standing=pl.lit("part left out" if by == "hardware" else f"{by} left out"))
 
 
