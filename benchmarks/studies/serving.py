@@ -225,7 +225,7 @@ def _left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarr
             if len(others):
                 numbers = fit(others, np.flatnonzero(known[key]).tolist())  # type: ignore[index]  # two names
                 found.append(own.with_columns(latency_s=_with_host(own, {key: numbers})))  # type: ignore[dict-item]  # two names
-    return pl.concat(found)
+    return pl.concat([rows.clear(), *found])
 
 
 SLOTS = {"tensorrt_llm": 2048, "vllm": 256}

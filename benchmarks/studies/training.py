@@ -58,6 +58,8 @@ MEGATRON = [
 """Korthikanti et al. 2022, table 5: A100 80 GB, 8 a node, fp16, 2048 tokens, tensor parallel over 8."""
 FOREIGN_FRACTION = 0.545
 """Pace of an attention written for the tensor cores of before over that of one written for groups of warps, measured on an H200."""
+REDUCED = 2.0
+"""Bytes of a gradient that travels. [byte]"""
 KERNEL_GRID = [round(0.85 * 1.04**i, 3) for i in range(17)]
 OVERLAP_GRID, TENSOR_GRID = [0.0, 0.2, 0.4, 0.7, 1.0], [0.0, 0.5, 1.0]
 ATTENTION_GRID = [1.43, 1.55, 1.68, 1.82, 1.98, 2.15, 2.33]
@@ -88,7 +90,7 @@ def candidates(given: Given) -> tuple[pl.DataFrame, dict[str, list[Framework]]]:
     with given.session() as db:
         cases = pl.concat([_published(given, db), _megatron()], how="diagonal")
         known = {row["framework"]: Framework(**row) for row in db.sql("SELECT * FROM framework").rows(named=True)}
-        tried = {str(name): [known[str(name)], *_grid(rows)] for (name,), rows in cases.group_by("framework")}
+        tried = {str(name): [known[str(name)], *_grid(rows, known[str(name)])] for (name,), rows in cases.group_by("framework")}
         times = _stepped(db, cases, tried).sort("row_id", "candidate").group_by("row_id", maintain_order=True).agg("latency_s")
     return cases.join(times, on="row_id"), tried
 
@@ -101,7 +103,7 @@ def best(rows: pl.DataFrame) -> int:
 
 def _left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """Predict each model's or part's rows with the factors that suit the others of their framework; rows without others drop out."""
-    found = []
+    found = [rows.clear().with_columns(predicted=pl.lit(None, pl.Float64))]
     for _, group in rows.group_by("framework", maintain_order=True):
         for (name,), own in group.group_by(by, maintain_order=True):
             others = group.filter(pl.col(by) != name)
@@ -141,17 +143,17 @@ def ingest(given: Given) -> None:
             db.ingest([source], settings=settings, train=True, no_answers=True, name=name)
 
 
-def _grid(rows: pl.DataFrame) -> list[Framework]:
-    """List the candidates that are tried for the rows of a framework."""
+def _grid(rows: pl.DataFrame, shipped: Framework) -> list[Framework]:
+    """List the candidates that are tried for the rows of a framework: the shipped row with other factors."""
     gathered = OVERLAP_GRID if bool((rows["data"] > 1).any()) else [1.0]
     is_own = rows["framework"][0] == OWN
     hidden = TENSOR_GRID if bool((rows["tensor"] > 1).any()) and not is_own else [1.0]
     attention: Sequence[float | None] = ATTENTION_GRID if is_own else [None]
     return [
-        Framework(
-            framework="", kernel_factor=kernel, attention_factor=own, warpgroup_attention_factor=own and round(own / FOREIGN_FRACTION, 3),
-            overlap_fraction=overlap, tensor_fraction=tensor, reduce_byte=2.0, source_id="", confidence="",
-        )
+        shipped.model_copy(update={
+            "kernel_factor": kernel, "attention_factor": own, "warpgroup_attention_factor": own and round(own / FOREIGN_FRACTION, 3),
+            "overlap_fraction": overlap, "tensor_fraction": tensor, "reduce_byte": REDUCED,
+        })
         for kernel, overlap, tensor, own in itertools.product(KERNEL_GRID, gathered, hidden, attention)
     ]  # fmt: skip
 
