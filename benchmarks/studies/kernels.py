@@ -21,7 +21,7 @@ from charz.sql import macros, views
 PARTS = list(timings.PARTS)
 UNSEEN = ["b300_sxm", "gb200_gpu"]
 """Parts in the package on which nothing was fitted."""
-ROWS = {"gemm": 1500, "attention": 300, "experts": 250}
+ROWS = {"gemm": 300, "attention": 300, "experts": 50}
 """Timings a part, framework, version and kind, drawn by a fixed hash."""
 ABSENT = pl.lit(None, pl.Float64)
 
