@@ -69,7 +69,7 @@ class ViewColumn(Row):
 
 class MaintenanceTrigger(Row):
     """Every trigger that keeps a maintained table equal to its view, as the database held it when charz installed it.
-    `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind without a word; `charz check` compares."""
+    `EXPORT DATABASE` and `COPY FROM DATABASE` leave triggers behind without a word; `charz doctor --rows` compares."""
 
     TABLE: ClassVar[str] = "maintenance_trigger"
     KEY: ClassVar[tuple[str, ...]] = ("table_name", "trigger_name")

@@ -114,7 +114,7 @@ class Operator(ModelRow):
     """Longest distance from an input in the graph of operators; equal stage may run at once. One that overwrites a
     storage comes after all that read it before, under whatever name."""
     rule: str | None
-    """Registered rule that sized it; null when none exists, which `charz coverage` reports."""
+    """Registered rule that sized it; null when none exists, which `charz models --unsized` reports."""
     is_view: bool
     """True when it moves nothing: its output aliases an input."""
     is_inplace: bool

@@ -38,14 +38,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 IN_FULL = {
     "answers": "fills answers at hand", "cli": "starts a process for each statement", "hardware_catalog": "makes files of every part",
-    "ingest": "traces networks", "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
+    "ingest": "traces networks", "metamorphic": "asks each question in several ways",
+    "oracle": "evaluates generated networks by two ways", "portability": "starts engines",
     "sandbox": "starts a process for each statement", "truth": "fits and scores measurements", "whole": "evaluates whole files",
     "sql/test_concurrent_writes.py": "evaluates all maintained tables after each pair of writes",
     "sql/test_maintain.py": "evaluates all maintained tables", "sql/test_triggers.py": "evaluates all maintained tables after each write",
     "session/test_assert.py": "evaluates a run for each limit", "session/test_foreign_file.py": "installs all views",
     "session/test_guarded_questions.py": "starts a process for each question", "session/test_ingest_live.py": "traces a network",
     "session/test_ask.py": "asks each question in many ways",
-    "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel", "session/test_concurrency_portions.py": "evaluates all in two ways",
+    "session/test_chrome_trace.py": "evaluates whole runs kernel by kernel",
     "session/test_cookbook.py": "runs every block of the pages", "session/test_damaged_and_newer_files.py": "writes and damages whole files",
     "session/test_diff.py": "traces two versions of a network", "session/test_elasticity.py": "evaluates each number of a part twice",
     "session/test_explain.py": "evaluates all terms of a whole run", "session/test_explore.py": "evaluates spaces of parts",
@@ -66,19 +67,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A run of everything leaves these to the full stage; whoever names a folder or a test means it."""
     if config.args != config.getini("testpaths"):
         return
-    from stages import listed
+    from stages import leaves
 
-    dear = listed()
     for item in items:
         place = item.path.relative_to(Path(__file__).parent)
-        reason = IN_FULL.get(place.parts[0]) or IN_FULL.get(place.as_posix())
-        if item.get_closest_marker("default"):
-            continue
-        if reason:
+        is_default = not (IN_FULL.get(place.parts[0]) or IN_FULL.get(place.as_posix())) or item.get_closest_marker("default") is not None
+        if not is_default:
             item.add_marker(pytest.mark.slow)
         function, _, case = item.nodeid.partition("[")
-        if function in dear and dear[function] != (case and f"[{case}"):
-            item.add_marker(pytest.mark.broad)
+        if stage := leaves(function, case and f"[{case}", is_default):
+            item.add_marker(stage)
 
 
 OF_THE_MACHINE = (

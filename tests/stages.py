@@ -1,51 +1,76 @@
-"""Tests that are too dear for `.ci/run`, which the broad stage runs.
+"""Tests that are too expensive for their stage, and what leaves which stage for it.
 
-    CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m '(slow or broad) and not anew'
-    python -m tests.stages /tmp/costs.tsv 0.16    # the second is U of that machine in seconds (the summary of the run prints it)
+    CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m 'not anew'
+    python -m tests.stages /tmp/costs.tsv 0.16 [/tmp/more.tsv 0.13 ...]    # U of that machine in seconds (a run's summary prints it)
 
-A test function may take 50 U in the full stage, over all its cases. Of a dearer one the full stage keeps the cheapest case, where
-that takes no more, and the broad stage runs the others. What `broad.csv` does not name stays in the full stage.
+A test function above `DEFAULT_U`, over all its cases, leaves the default stage for the full stage. Above `FULL_U` the full stage keeps its
+cheapest case, if that costs no more, and the broad stage runs the others. `expensive.csv` lists these functions.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-MOST_U = 50.0
-KEPT = {
-    "tests/answers/test_answers.py::test_every_relation_at_hand_is_the_live_one": "holds all answers at hand against live ones",
-    "tests/portability/test_sail.py::test_sail_answers_as_duckdb_does": "holds Sail against DuckDB",
-    "tests/schema/test_file.py::test_nothing_is_lost_between_charz_and_plain_clients": "kills writers",
+DEFAULT_U = 16.0
+FULL_U = 30.0
+KEPT_IN_DEFAULT = {
+    "tests/cli/test_options.py::test_a_command_prints_what_its_method_returns": "runs every command once",
+    "tests/session/test_models.py::test_ingest_makes_the_file_and_answers_about_what_it_brought_in": "ingests a model from its name",
+    "tests/sql/test_triggers.py::test_a_scenario_is_there_as_soon_as_its_row": "writes a fact from a plain client",
 }
-"""Dear tests that stay in the full stage, with the reason."""
-LISTED = Path(__file__).parent / "broad.csv"
+"""Expensive tests that stay in the default stage, each with the reason."""
+KEPT_IN_FULL = {
+    **KEPT_IN_DEFAULT,
+    "tests/answers/test_answers.py::test_every_relation_at_hand_is_the_live_one": "compares all stored answers with live ones",
+    "tests/portability/test_sail.py::test_sail_answers_as_duckdb_does": "compares Sail with DuckDB",
+    "tests/schema/test_file.py::test_nothing_is_lost_between_charz_and_plain_clients": "kills writers",
+    "tests/metamorphic/test_together.py::test_asked_together_and_alone": "compares each command's rows with those asked alone",
+    "tests/metamorphic/test_quantities.py::test_commands_agree": "compares one quantity across commands",
+    "tests/metamorphic/test_together.py::test_live_and_at_hand": "compares stored with live answers of commands",
+}
+"""Expensive tests that stay in the full stage, each with the reason."""
+LISTED = Path(__file__).parent / "expensive.csv"
 
 
-def listed() -> dict[str, str]:
-    """The case that the full stage keeps, by test function of the broad stage; empty where it keeps none."""
+def leaves(function: str, case: str, is_default: bool) -> str | None:
+    """Return the stage that a test moves to: `slow` for the full stage, `broad`, or None if it stays."""
+    found = listed().get(function)
+    if found is None:
+        return None
+    u, kept = found
+    if u > FULL_U and function not in KEPT_IN_FULL and case != kept:
+        return "broad"
+    return "slow" if is_default and u > DEFAULT_U and function not in KEPT_IN_DEFAULT else None
+
+
+@functools.cache
+def listed() -> dict[str, tuple[float, str | None]]:
+    """Return the cost in U of each expensive test function, and its case that the full stage keeps."""
     with LISTED.open(newline="") as rows:
-        return {row["test"]: row["kept"] for row in csv.DictReader(rows)}
+        return {row["test"]: (float(row["u"]), row["kept"] or None) for row in csv.DictReader(rows)}
 
 
-def main(costs: str, unit_s: float) -> None:
-    """Write `broad.csv` from what each phase of each test took. [CPU s]"""
+def main(*given: str) -> None:
+    """Write `expensive.csv` from files of CPU seconds of each phase of each test, each followed by its U in seconds."""
     cases: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for line in Path(costs).read_text().splitlines():
-        spent, _, node = line.split("\t")
-        function, _, case = node.partition("[")
-        cases[function][case and f"[{case}"] += float(spent) / unit_s
+    for costs, unit_s in zip(given[::2], given[1::2], strict=True):
+        for line in Path(costs).read_text().splitlines():
+            spent, _, node = line.split("\t")
+            function, _, case = node.partition("[")
+            cases[function][case and f"[{case}"] += float(spent) / float(unit_s)
     with LISTED.open("w", newline="") as rows:
         table = csv.writer(rows, lineterminator="\n")
         table.writerow(["test", "cases", "u", "kept"])
         for function, found in sorted(cases.items()):
-            if sum(found.values()) > MOST_U and function not in KEPT:
+            if sum(found.values()) > DEFAULT_U:
                 case = min(found, key=lambda name: found[name])
-                is_kept = found[case] <= MOST_U and len(found) > 1
+                is_kept = found[case] <= FULL_U and len(found) > 1
                 table.writerow([function, len(found), round(sum(found.values())), case if is_kept else ""])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    main(*sys.argv[1:])

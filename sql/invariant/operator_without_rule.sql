@@ -1,4 +1,4 @@
--- Operators that no rule sizes: their work is unknown, not zero. `charz coverage` counts them.
+-- Operators that no rule sizes: their work is unknown, not zero. `charz models --unsized` counts them.
 -- Grain: model, operator_id
 CREATE VIEW operator_without_rule AS
 SELECT

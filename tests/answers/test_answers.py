@@ -172,9 +172,9 @@ def path(answered: Path, tmp_path: Path) -> Path:
 QUESTIONS = {
     "compare": lambda db: db.compare("small,other", on="t4,kpu_t64", precision="fp16,int8"),
     "recommend": lambda db: db.recommend("small"),
-    "sweep": lambda db: db.sweep("small", on="t4", batch="1,8", precision="fp32"),
+    "saturation": lambda db: db.compare("small", on="t4", batch="1,8", precision="fp32", section="saturation"),
     "report": lambda db: db.report("small", on="t4", precision="fp16"),
-    "cost": lambda db: db.cost("small", on="t4,a10", co2=400.0),
+    "price": lambda db: db.compare("small", on="t4,a10", co2=400.0, section="price"),
     "opportunities": lambda db: db.opportunities("small", on="t4"),
     "sql": lambda db: db.sql("SELECT * FROM model_report ORDER BY ALL"),
     "scope": lambda db: db.scope(models="other", hardware="t4").sql("SELECT * FROM model_report ORDER BY ALL"),

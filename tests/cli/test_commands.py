@@ -77,8 +77,8 @@ def test_every_command_explains_itself(charz: Charz) -> None:
         (["recommend", "resnet18", "--latency", "20"], ["a number without its unit: --latency 20", "--latency 5ms"]),
         (["compare", "resnet18", "--batch", "1:9999:1"], ["too many sizes"]),
         (["report", "resnet18", "--on", "t4", "--top", "99999999999999999999"], ["--top", "1000000000"]),
-        (["sweep", "resnet18", "--memory-format", "x"], ["unknown memory format: x", "nhwc"]),
-        (["cost", "resnet18", "--kwh", "inf"], ["not a finite number: --kwh inf"]),
+        (["compare", "resnet18", "--memory-format", "x"], ["unknown memory format: x", "nhwc"]),
+        (["compare", "resnet18", "--price", "--kwh", "inf"], ["not a finite number: --kwh inf"]),
         (["scenario", "add", "--phase", "backward"], ["unknown phase", "prefill"]),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(resnet18: Path,
 
 @pytest.mark.slow
 def test_invariants_hold(resnet18: Path, charz: Charz) -> None:
-    done = charz("check", "--db", str(resnet18))
+    done = charz("doctor", "--rows", "--db", str(resnet18))
     assert done.returncode == 0, done.stdout
 
 
@@ -239,7 +239,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]
         connection.execute(f"DROP TRIGGER {name} ON {table}")
-    done = charz("check", "resnet18", "--on", "t4", "--format", "csv")
+    done = charz("doctor", "resnet18", "--rows", "--on", "t4", "--format", "csv")
     assert done.returncode == 1
     wrong = {
         line.split(",")[1]: line.split(",")[2] for line in done.stdout.splitlines()[1:] if line.split(",")[2] != "0"
@@ -248,7 +248,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
     assert "arithmetic_rate" in wrong
     mended = charz("refresh")
     assert mended.returncode == 0 and "arithmetic_rate" in mended.stdout, mended
-    assert charz("check", "resnet18", "--on", "t4").returncode == 0
+    assert charz("doctor", "resnet18", "--rows", "--on", "t4").returncode == 0
 
 
 def test_schema_shows_units(resnet18: Path, charz: Charz) -> None:

@@ -20,12 +20,7 @@ from charz.session.parameters import Text
 
 READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "assert": (["small"], {"on": "t4", "latency": "10s", "memory": "8GiB"}),
-    "check": (["small"], {"on": ["t4"]}),
     "compare": (["small", "other"], {"on": ["t4", "kpu_t64"], "batch": "1,8"}),
-    "concurrency": (["small"], {"on": ["t4"]}),
-    "cost": (["small"], {"on": ["t4"], "co2": 300.0}),
-    "coverage": (["small"], {}),
-    "describe": (["model_report"], {}),
     "diff": (["small", "other"], {"on": "t4", "section": "modules"}),
     "explain": (["small", "0"], {"on": "t4"}),
     "elasticity": (["small"], {"on": "t4"}),
@@ -36,7 +31,6 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "hardware show": (["t4"], {"sources": True}),
     "llm": (["decoder"], {"on": ["t4"], "context": "512,1024"}),
     "mapping": (["small"], {"on": "tpu_v1", "dataflow": "ws,os", "tile": "inner=64x64x64"}),
-    "memory": (["small"], {"on": "t4", "section": "timeline"}),
     "models": ([], {}),
     "opportunities": (["small"], {"on": "t4"}),
     "parallel": (["small"], {"on": "h100_sxm5_80"}),
@@ -46,22 +40,21 @@ READS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "schema": (["model_report"], {}),
     "serve": (["decoder"], {"on": ["t4"], "input": 64, "output": 16, "concurrency": 4}),
     "sql": (["SELECT model, latency_s FROM model_report WHERE batch = 1 ORDER BY ALL"], {"on": ["t4"]}),
-    "sweep": (["small"], {"on": ["t4"], "batch": "1:16"}),
 }
 """Arguments and options of each command that only reads."""
 
 OTHERS = {
-    "calibrate", "doctor", "engine start", "export", "fusion", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
+    "calibrate", "doctor", "engine start", "export", "graph", "hardware add", "hardware dump", "hardware remove", "hardware sync",
     "hardware import", "hardware template", "ingest", "measure", "train",
     "mcp", "measurements import", "merge", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if", "workload",
 }  # fmt: skip
 """Commands that write, run models or other commands, or want measurements: their own tests call them."""
 
-IN_SANDBOX = {"sql", "describe"}
+IN_SANDBOX = {"sql", "schema"}
 """Commands whose SQL comes from anybody."""
 
-SEVERAL = {"compare", "recommend", "coverage", "cost", "sweep", "llm", "check"}
+SEVERAL = {"compare", "recommend", "models", "llm"}
 """Commands whose arguments are the names of one list."""
 
 

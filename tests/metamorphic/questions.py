@@ -61,15 +61,12 @@ COMMANDS = (
     Command("compare", NET | TOP, ("models", *RUN_AXES)),
     Command("compare", NET | TOP | {"section": "memory"}, ("models", *RUN_AXES)),
     Command("compare", NET | TOP | {"by": "operator"}, ("models", "on", "batch")),
-    Command("cost", NET, ("models", *RUN_AXES, "cap")),
-    Command("concurrency", {"model": "net", "on": "rtx4090", "batch": 2} | TOP, RUN_AXES),
-    Command("memory", {"model": "net", "on": "rtx4090", "batch": 2} | TOP, ("batch", "precision", "backend")),
-    Command("memory", {"model": "net", "on": "rtx4090"} | TOP | {"section": "largest_batch"}, ("precision", "backend")),
-    Command("sweep", NET, ("models", *RUN_AXES, "cap"), {"batch": ("throughput_fraction", "saturating_batch")}),
+    Command("compare", NET | TOP | {"section": "price"}, ("models", *RUN_AXES, "cap")),
+    Command("compare", NET | TOP | {"section": "saturation"}, ("models", *RUN_AXES, "cap"), {"batch": ("throughput_fraction", "saturating_batch")}),
     Command("parallel", {"model": "net", "on": "h100_sxm5_80", "batch": 16}, ("batch", "precision", "backend")),
     Command("compare", {"models": "language", "on": "rtx4090", "sequence": 32} | TOP, ("on", "sequence", "precision")),
     Command(
-        "sweep", {"models": "language", "on": "rtx4090", "sequence": 32}, ("on", "sequence", "batch"),
+        "compare", {"models": "language", "on": "rtx4090", "sequence": 32, "section": "saturation"}, ("on", "sequence", "batch"),
         {"batch": ("throughput_fraction", "saturating_batch")},
     ),
     Command(
@@ -77,7 +74,8 @@ COMMANDS = (
         ("models", "on", "batch", "context", "devices", "kv_precision"),
     ),
     Command(
-        "memory", {"model": "latent", "on": "rtx4090", "batch": 2, "context": 64} | TOP, ("batch", "devices", "kv_precision"),
+        "compare", {"models": "latent", "on": "rtx4090", "batch": 2, "context": 64, "section": "memory"} | TOP,
+        ("batch", "devices", "kv_precision"),
     ),
     Command("llm", {"models": "latent", "on": "rtx4090", "batch": 2, "context": 64}, ("context", "devices")),
     Command("serve", {"model": "language", "on": "rtx4090", "rate": 1.0}, ("on", "precision")),
@@ -103,8 +101,10 @@ SINGLE = (
     ("mapping", {"model": "net", "on": "kpu_t64"}),
     ("elasticity", {"models": "net", "on": "rtx4090"}),
     ("recommend", {"models": "net,language", "on": "rtx4090,i7_13700k,kpu_t64"}),
-    ("memory", {"model": "net", "on": "rtx4090", "section": "timeline"}),
-    ("memory", {"model": "net", "on": "rtx4090", "section": "checkpointing"}),
+    ("report", {"model": "net", "on": "rtx4090", "section": "timeline"}),
+    ("report", {"model": "net", "on": "rtx4090", "section": "checkpointing"}),
+    ("report", {"model": "net", "on": "rtx4090", "section": "concurrency"}),
+    ("report", {"model": "latent", "on": "rtx4090", "context": 64, "section": "largest_batch"}),
 )
 """Questions to methods that answer for one run, or whose answer is a choice among all that is named."""
 

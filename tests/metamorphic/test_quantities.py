@@ -28,9 +28,9 @@ def value(db: Session, method: str, column: str, **named: Any) -> float:
 
 LATENCIES = (
     ("compare", "latency_s", {"models": "net"}),
-    ("cost", "latency_s", {"models": "net"}),
-    ("sweep", "latency_s", {"models": "net"}),
-    ("concurrency", "latency_s", {"model": "net"}),
+    ("compare", "latency_s", {"models": "net", "section": "price"}),
+    ("compare", "latency_s", {"models": "net", "section": "saturation"}),
+    ("report", "latency_s", {"model": "net", "section": "concurrency"}),
     ("report", "latency_s", {"model": "net"}),
     ("recommend", "latency_s", {"models": "net"}),
 )
@@ -38,30 +38,30 @@ LATENCIES = (
 PEAKS = (
     ("compare", "peak_memory_byte", {"models": "net", "section": "memory"}),
     ("compare", "peak_memory_byte", {"models": "net"}),
-    ("sweep", "peak_memory_byte", {"models": "net"}),
-    ("memory", "peak_memory_byte", {"model": "net"}),
+    ("compare", "peak_memory_byte", {"models": "net", "section": "saturation"}),
+    ("report", "peak_memory_byte", {"model": "net", "section": "memory"}),
     ("recommend", "peak_memory_byte", {"models": "net"}),
 )
 
 ENERGIES = (
     ("compare", "energy_per_sample_j", {"models": "net"}),
-    ("cost", "inference_j", {"models": "net"}),
-    ("sweep", "sample_j", {"models": "net"}),
+    ("compare", "inference_j", {"models": "net", "section": "price"}),
+    ("compare", "sample_j", {"models": "net", "section": "saturation"}),
     ("recommend", "sample_j", {"models": "net"}),
 )
 
 
 @pytest.mark.parametrize("asked", [LATENCIES, PEAKS, ENERGIES], ids=["latency", "peak memory", "energy"])
 def test_commands_agree(db: Session, asked: tuple[tuple[str, str, dict[str, Any]], ...]) -> None:
-    found = {method: value(db, method, column, **named, **RUN) for method, column, named in asked}
-    assert len({f"{number:.9g}" for number in found.values()}) == 1, found
+    found = [value(db, method, column, **named, **RUN) for method, column, named in asked]
+    assert len({f"{number:.9g}" for number in found}) == 1, list(zip(asked, found, strict=True))
 
 
 @pytest.mark.parametrize("precision", ["bf16", "torch-fp32"])
 def test_memory_of_a_training_run(db: Session, precision: str) -> None:
-    """`memory` shows a run's activations, `train` the same with gradients and the optimizer's state."""
+    """`report` shows a run's activations, `train` the same with gradients and the optimizer's state."""
     run = {"on": "rtx4090", "batch": 16, "precision": precision, "backend": "eager"}
-    held = value(db, "memory", "activation_byte", model="net_trained,train", **run)
+    held = value(db, "report", "activation_byte", section="memory", model="net_trained,train", **run)
     assert value(db, "train", "activation_byte", models="net_trained,train", section="memory", **run) == pytest.approx(held)
 
 
@@ -82,7 +82,7 @@ def grown(networks: Path) -> Iterator[Session]:
 @pytest.mark.parametrize("part", ["rtx4090", "i7_13700k", "kpu_t64", "tpu_v4"])
 def test_a_larger_batch_takes_no_less(grown: Session, part: str) -> None:
     """Twice the batch takes no less time, energy and memory."""
-    frame = ask(grown, "sweep", models="net", on=part, batch="1:64")
+    frame = ask(grown, "compare", models="net", on=part, batch="1:64", section="saturation")
     assert frame is not None
     for column in ("latency_s", "peak_memory_byte"):
         numbers = frame.sort("batch")[column].to_list()

@@ -139,8 +139,8 @@ def test_order_changes_no_row(db: Session, values: tuple[str, ...]) -> None:
     ("method", "named"),
     [
         ("compare", {"models": "net,language", "on": "rtx4090,kpu_t64", "batch": 1}),
-        ("cost", {"models": "net", "on": "t4,gaudi3"}),
-        ("sweep", {"models": "net", "on": "tpu_v4", "batch": "1,8"}),
+        ("compare", {"models": "net", "on": "t4,gaudi3", "section": "price"}),
+        ("compare", {"models": "net", "on": "tpu_v4", "batch": "1,8", "section": "saturation"}),
         ("recommend", {"models": "net", "on": "t4,kpu_t256"}),
     ],
     ids=lambda v: v if isinstance(v, str) else "",

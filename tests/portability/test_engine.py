@@ -37,7 +37,7 @@ QUESTIONS: dict[str, Callable[[Session], pl.DataFrame]] = {
     "sql": lambda db: db.sql("SELECT hardware, min(latency_s) AS s, count(*) AS n FROM model_report GROUP BY hardware ORDER BY 1"),
     "report": lambda db: db.report("small", on="rtx4090", section="kernels"),
     "compare": lambda db: db.compare(["small", "other"], on=PARTS, batch=3),
-    "sweep": lambda db: db.sweep("small", on=PARTS, batch="1:4"),
+    "saturation": lambda db: db.compare("small", on=PARTS, batch="1:4", section="saturation"),
     "recommend": lambda db: db.recommend("small", on=PARTS, batch=[1, 8]),
     "llm": lambda db: db.llm("decoder", on="rtx4090", context=256),
     "explore": lambda db: db.explore(base="t4", vary=["dram=200GB/s:400GB/s:3"], models="small", every_point=True),
@@ -61,7 +61,7 @@ def both(copy: Path, engine: Server) -> Iterator[tuple[Session, Session]]:
         yield here, there
 
 
-BROAD = ("compare", "sweep", "llm")
+BROAD = ("compare", "saturation", "llm")
 """Methods that ask as others do."""
 
 

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -38,42 +39,38 @@ def parts(frame: pl.DataFrame) -> dict[str, str]:
     ("method", "models", "options"),
     [
         ("recommend", "small", {"latency": "5ms", "energy": "50J", "memory": "8GiB", "price": 5, "on": f"{PART},t4"}),
-        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32"}),
-        ("sweep", "small", {"on": "t4", "batch": "1:64", "precision": ["fp32", "fp16"], "backend": "eager,inductor"}),
+        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32", "co2": 400.0, "kwh": 0.2}),
         ("parallel", "small", {"on": PART}),
-        ("memory", "small", {"on": PART}),
-        ("cost", "small", {"on": PART, "co2": 400.0, "kwh": 0.2}),
-        ("concurrency", "small", {"on": PART}),
         ("opportunities", "small", {"on": PART}),
         ("report", "small", {"on": PART}),
     ],
 )
 def test_every_section_answers(db: Session, method: str, models: str | list[str], options: dict[str, object]) -> None:
     asked = getattr(db, method).asked
-    for section in (*asked.sections, *asked.more) or (None,):
+    for section in (*asked.sections, *asked.more, *asked.alone) or (None,):
         frame = getattr(db, method)(models, **options, **({"section": section} if section else {}))
         assert isinstance(frame, pl.DataFrame) and frame.width > 1
         assert not any(frame[name].is_nan().any() for name in frame.columns if frame[name].dtype.is_float())
 
 
 @pytest.mark.default
-def test_cost_ranks_what_does_not_fit_last(db: Session) -> None:
+def test_price_ranks_what_does_not_fit_last(db: Session) -> None:
     """A batch of 10 million floods any part, and is the cheapest a sample."""
-    frame = db.cost("small", on="t4", batch=[1, 10_000_000])
+    frame = db.compare("small", on="t4", batch=[1, 10_000_000], section="price")
     assert frame.select("batch", "fits_device").rows() == [(1, True), (10_000_000, False)]
     one, many = frame["million_inference_usd"]
     assert one > many
 
 
 @pytest.mark.default
-@pytest.mark.parametrize("method", ["compare", "cost", "sweep", "concurrency"])
-def test_each_part_is_asked_in_a_precision_it_has(method: str, db: Session) -> None:
+@pytest.mark.parametrize("section", ["run", "price", "saturation"])
+def test_each_part_is_asked_in_a_precision_it_has(section: Any, db: Session) -> None:
     """What is assumed of its family, int8 of an NPU and bf16 of a TPU, or what comes after that: Gaudi 3 states no int8, TPU v1
     int8 alone. Parts that differ are said."""
     expected = {"t4": "fp32", "gaudi3": "bf16", "groq_lpu_v1": "int8", "tpu_v1": "int8"}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        frame = getattr(db, method)("small", backend="onnxruntime,xla", on=list(expected))
+        frame = db.compare("small", backend="onnxruntime,xla", on=list(expected), section=section)
     assert parts(frame) == expected
     line, mixed = dict.fromkeys(str(warning.message) for warning in said)
     assert mixed == "precisions differ: bf16 on gaudi3; fp32 on t4; int8 on groq_lpu_v1, tpu_v1; --precision asks for one of all"
@@ -95,7 +92,7 @@ def test_a_question_without_a_precision_asks_what_the_backend_computes_in_by_def
     assert set(db.report("small", **asked, section="precisions")["base_precision"]) == {"tf32"}
 
 
-@pytest.mark.parametrize("method", ["memory", "parallel", "opportunities"])
+@pytest.mark.parametrize("method", ["report", "parallel", "opportunities"])
 def test_a_part_without_fp32_is_answered(method: str, db: Session) -> None:
     assert set(getattr(db, method)("small", on="gaudi3")["precision"]) == {"bf16"}
 
@@ -237,16 +234,16 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         ("recommend", "small", {"latency": "5parsec"}, "not an amount: --latency 5parsec"),
         ("recommend", "small", {"latency": "20"}, "a number without its unit: --latency 20. Units: s, ms"),
         ("recommend", "small", {"memory": "8"}, "write e.g. --memory 8GiB"),
-        ("sweep", "small", {"batch": "many"}, "not a size"),
-        ("sweep", "small", {"batch": [0]}, "size out of range: 0"),
+        ("compare", "small", {"batch": "many"}, "not a size"),
+        ("compare", "small", {"batch": [0]}, "size out of range: 0"),
         ("llm", "small", {"on": "t4"}, "nothing to serve: small. No step of one token follows from its graph"),
         ("llm", "decoder", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
-        ("memory", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
-        ("cost", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
-        ("cost", "small", {"on": "t4", "kwh": float("inf")}, "not a finite number: --kwh inf"),
+        ("report", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
+        ("compare", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
+        ("compare", "small", {"on": "t4", "kwh": float("inf"), "section": "price"}, "not a finite number: --kwh inf"),
         ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this so: small"),
         ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16"}, "does not compute in this precision"),
-        ("sweep", "small", {"resolution": 288}, "not ingested at this resolution"),
+        ("compare", "small", {"resolution": 288}, "not ingested at this resolution"),
         ("compare", "smal", {}, "unknown model: smal. Nearest: small"),
     ],
 )
@@ -323,21 +320,21 @@ def test_every_precision_of_a_part_is_compared(db: Session) -> None:
 def test_a_family_is_planned_by_the_name_of_a_member_or_its_own(file: Path) -> None:
     """The generated models are each the only one of its source; nothing of one stays where twice of it does not fit."""
     with charz.open(file) as db:
-        by_model = db.memory("small", on="t4", section="fits")
-        by_source = db.memory("test:small", on="t4", section="fits")
+        by_model = db.compare("small", on="t4", section="fits")
+        by_source = db.compare("test:small", on="t4", section="fits")
         levels = db.sql("SELECT level, fits_double_buffered FROM memory_fit", model="small", on="t4", batch=1)
         assert by_model.equals(by_source)
         expected = {level: "small" if fits else None for level, fits in levels.rows() if level != "register"}
         assert dict(by_model.select("level", "largest_model").rows()) == expected
         with pytest.raises(CharzError, match="unknown model or family: test:smal. Nearest: test:small"):
-            db.memory("test:smal", on="t4", section="fits")
+            db.compare("test:smal", on="t4", section="fits")
 
 
-def test_fits_is_an_option_of_memory(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert dispatch.run(["memory", "small", "--on", "t4", "--fits", "--db", str(file), "--format", "json"]) == 0
+def test_fits_is_an_option_of_compare(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch.run(["compare", "small", "--on", "t4", "--fits", "--db", str(file), "--format", "json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     with charz.open(file) as db:
-        assert [row["level"] for row in printed] == db.memory("small", on="t4", section="fits")["level"].to_list()
+        assert [row["level"] for row in printed] == db.compare("small", on="t4", section="fits")["level"].to_list()
 
 
 @pytest.mark.default
@@ -386,8 +383,8 @@ def test_what_a_list_leaves_out_is_said(file: Path) -> None:
         assert few.equals(whole.head(3))
         assert said == [f"left out: {whole.height - 3} further rows of kernels; --top {whole.height} lists all"]
         said.clear()
-        stages = db.concurrency("small", on="t4", section="stages", top=1)
-        timeline = db.memory("small", on="t4", batch=1, section="timeline", top=1)
+        stages = db.report("small", on="t4", section="stages", top=1)
+        timeline = db.report("small", on="t4", section="timeline", top=1)
     assert stages.height == timeline.height == 1
     assert [line.split(" further ")[1].split(";")[0] for line in said] == ["rows of stages", "rows of timeline"]
 

@@ -28,7 +28,7 @@ def db(file: Path) -> Iterator[Session]:
 
 @pytest.mark.parametrize(("part", "precision"), ASSUMED.items())
 def test_commands_ask_a_part_in_one_precision(db: Session, part: str, precision: str) -> None:
-    answers = {"report": db.report("small", on=part), "compare": db.compare("small", on=part), "sweep": db.sweep("small", on=part)}
+    answers = {"report": db.report("small", on=part), "compare": db.compare("small", on=part), "saturation": db.compare("small", on=part, section="saturation")}
     if part in ("kpu_t64", "tpu_v4"):
         backend = answers["report"]["backend"][0]
         answers["recommend"] = db.recommend("small", on=part, batch=1, backend=backend)

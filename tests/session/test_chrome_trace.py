@@ -67,8 +67,8 @@ def test_a_kernel_that_the_backend_inserts_holds_the_memory_of_the_one_it_is_mad
     with charz.open(file) as db:
         db.report("small", **asked, trace=out)
         kernels = db.report("small", **asked, section="kernels", top=1000)
-        steps = db.memory("small", **asked, section="timeline", top=1000)
-        peak = db.memory("small", **asked).item(0, "activation_byte")
+        steps = db.report("small", **asked, section="timeline", top=1000)
+        peak = db.report("small", **asked, section="memory").item(0, "activation_byte")
         graph = db.graph("small", **asked)
     assert "cast" in set(kernels["kernel"])
     counted = [e for e in json.loads(out.read_text())["traceEvents"] if e["ph"] == "C" and e["name"] == "memory [MiB]"]

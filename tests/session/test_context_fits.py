@@ -25,14 +25,14 @@ def db(file: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def largest(db: Session) -> int:
-    found = db.memory("small", **BOARD, section="largest_batch")
+    found = db.report("small", **BOARD, section="largest_batch")
     assert found["context_byte"].to_list() == [CONTEXT]
     return int(found["largest_batch"][0])
 
 
 def test_the_largest_batch_leaves_room_for_the_context(db: Session, largest: int) -> None:
     """A sample more would not fit beside it, and would without."""
-    fits, lacks = (db.memory("small", **BOARD, batch=batch).to_dicts()[0] for batch in (largest, largest + 1))
+    fits, lacks = (db.report("small", **BOARD, batch=batch, section="memory").to_dicts()[0] for batch in (largest, largest + 1))
     device = db.report("small", **BOARD, section="memory")["device_byte"][0]
     assert fits["peak_memory_byte"] + CONTEXT <= device < lacks["peak_memory_byte"] + CONTEXT
     assert lacks["peak_memory_byte"] < device
@@ -45,7 +45,7 @@ def test_every_verdict_counts_the_context(db: Session, largest: int, tmp_path: P
         work = tmp_path / "work.yaml"
         work.write_text(f"runs: [{{model: small, batch: {batch}, precision: fp32, backend: eager}}]\n")
         verdicts = {
-            "memory": db.memory("small", **asked)["fits_device"],
+            "memory": db.report("small", **asked, section="memory")["fits_device"],
             "compare": db.compare("small", **asked)["fits_device"],
             "parallel": db.parallel("small", **asked).filter(device_count=1)["fits_device"].unique(),
             "workload": db.workload(work, on="t4")["fits_device"],

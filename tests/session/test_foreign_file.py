@@ -61,7 +61,7 @@ def test_it_is_read_and_leads_nowhere(
     assert run([*asked, "models"]) == 0
     for command in (
         ["sql", "FROM mine"],
-        ["describe", "mine"],
+        ["schema", "FROM mine"],
         ["export", str(tmp_path / "out"), "--views", "mine", "--models", "small", "--on", "t4"],
     ):
         capsys.readouterr()

@@ -76,14 +76,14 @@ def test_a_lazy_answer_changes_nothing(scoped: Session, query: str) -> None:
 )
 def test_only_one_query_is_described(file: Path, query: str, said: str, is_guarded: bool) -> None:
     with charz.open(file, is_guarded=is_guarded) as db, pytest.raises(CharzError, match=said):
-        db.describe(query)
+        db.schema(query)
 
 
 @pytest.mark.parametrize("is_guarded", [False, True])
 def test_a_query_is_described_without_being_run(file: Path, is_guarded: bool) -> None:
     query = "SELECT latency_s, count(*) OVER () AS n FROM model_report, range(1000000000000) -- long;"
     with charz.open(file, is_guarded=is_guarded) as db:
-        found = db.describe(query)
+        found = db.schema(query)
     assert found["column"].to_list() == ["latency_s", "n"] and found["unit"].to_list() == ["s", None]
     assert found["type"].to_list() == ["DOUBLE", "BIGINT"] and found["meaning"][0] and found["meaning"][1] is None
 

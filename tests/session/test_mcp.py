@@ -19,12 +19,7 @@ pytest.importorskip("mcp", reason="pip install -e '.[mcp]'")
 
 CALLS: dict[str, dict[str, Any]] = {
     "assert": {"model": "small", "on": "t4", "latency": "10s"},
-    "check": {"models": "small", "on": "t4"},
     "compare": {"models": "small,other", "on": "t4"},
-    "concurrency": {"model": "small", "on": "t4"},
-    "cost": {"models": "small", "on": "t4"},
-    "coverage": {},
-    "describe": {"query": "model_report"},
     "diff": {"old": "small", "new": "other", "on": "t4"},
     "explain": {"model": "small", "piece": "0", "on": "t4"},
     "elasticity": {"models": "small", "on": "t4"},
@@ -36,7 +31,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "llm": {"models": "decoder", "on": "t4", "context": "512"},
     "mapping": {"model": "small", "on": "tpu_v1"},
     "measurements_list": {},
-    "memory": {"model": "small", "on": "t4"},
     "models": {},
     "opportunities": {"model": "small", "on": "t4"},
     "parallel": {"model": "small", "on": "h100_sxm5_80"},
@@ -46,7 +40,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "schema": {"name": "model_report"},
     "serve": {"model": "decoder", "on": "t4", "input": 64, "output": 16, "concurrency": 4},
     "sql": {"query": "SELECT hardware FROM hardware ORDER BY 1"},
-    "sweep": {"models": "small", "on": "t4", "batch": "1:4"},
     "train": {"models": "small", "on": "t4"},
     "validate": {},
     "what_if": {
@@ -104,13 +97,13 @@ def test_what_writes_is_offered_on_request_alone(file: Path) -> None:
     with charz.open(file) as db:
         reads, writes = ({tool["name"] for tool in Toolbox(db, is_writing, 5).tools()} for is_writing in (False, True))
     assert reads < writes
-    assert {"ingest", "hardware_add", "plot", "graph", "export", "fusion", "measure"} <= writes - reads
+    assert {"ingest", "hardware_add", "plot", "graph", "export", "doctor", "measure"} <= writes - reads
 
 
 def test_an_answer_is_what_the_method_returns(file: Path) -> None:
     with charz.open(file) as db:
-        text, is_error = Toolbox(db, False, 100).call("sweep", {"models": "small", "on": "t4", "batch": "1,2"})
-        expected = db.sweep("small", on="t4", batch="1,2").to_dicts()
+        text, is_error = Toolbox(db, False, 100).call("compare", {"models": "small", "on": "t4", "batch": "1,2", "section": "saturation"})
+        expected = db.compare("small", on="t4", batch="1,2", section="saturation").to_dicts()
     assert not is_error
     assert [row["latency_s"] for row in json.loads(text)["rows"]] == [row["latency_s"] for row in expected]
 

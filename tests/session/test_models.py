@@ -162,23 +162,23 @@ def test_models_are_those_of_the_scope(file: Path) -> None:
 
 
 def test_coverage_tells_what_has_no_rule(unsized: Session) -> None:
-    known = unsized.coverage("other")
+    known = unsized.models("other", section="coverage")
     assert known["unsized_count"].to_list() == [0]
     with pytest.raises(CharzError, match="unknown model"):
-        unsized.coverage("smal")
+        unsized.models("smal")
     ((count,),) = unsized.connection().execute("SELECT count(*) FROM operator WHERE rule IS NULL").fetchall()
     assert count > 0
-    assert dict(unsized.coverage().select("model", "unsized_count").iter_rows()) == {
+    assert dict(unsized.models(section="coverage").select("model", "unsized_count").iter_rows()) == {
         "decoder": 0,
         "other": 0,
         "small": count,
     }
-    operators = unsized.coverage(section="operator")
+    operators = unsized.models(section="unsized")
     assert operators["operator_count"].sum() == count
     assert set(operators["first_model"]) == {"small"}
-    for section in ("model", "operator"):
-        assert failure(Session.coverage, unsized, section=section)
-        assert not failure(Session.coverage, unsized, "other", section=section)
+    for section in ("coverage", "unsized"):
+        assert failure(Session.models, unsized, section=section)
+        assert not failure(Session.models, unsized, "other", section=section)
 
 
 @pytest.mark.slow
@@ -186,8 +186,8 @@ def test_fusion_is_held_against_inductors_plan(db: Session) -> None:
     """Of ResNet-18's 75 pairs the rules and inductor differ on one: a CPU's loops take in the last mean."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        (row,) = db.fusion("resnet18").iter_rows(named=True)
-        (pair,) = db.fusion("resnet18", section="pair").iter_rows(named=True)
+        (row,) = db.measure("resnet18", section="fusion").iter_rows(named=True)
+        (pair,) = db.measure("resnet18", section="fusion_pairs").iter_rows(named=True)
     assert row["pair_count"] == 75
     assert row["agreement_fraction"] == pytest.approx(74 / 75)
     assert row["both_count"] + row["neither_count"] == 74

@@ -80,7 +80,7 @@ def _expected(db: Session, model: str, part: str) -> dict[str, list[str]]:
     frugal = min(
         (row for row in compared if row["energy_per_sample_j"] is not None), key=lambda row: row["energy_per_sample_j"]
     )
-    swept = [row for row in db.sweep(model, on=part, batch="1:256").to_dicts() if row["fits_device"]]
+    swept = [row for row in db.compare(model, on=part, batch="1:256", section="saturation").to_dicts() if row["fits_device"]]
     best = max(swept, key=lambda row: row["throughput_per_s"])
     fused = max(
         db.report(model, on=part, section="fusion").to_dicts(), key=lambda row: row["speedup"] or 0.0, default=None

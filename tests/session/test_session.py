@@ -87,17 +87,17 @@ def test_sql_answers_as_a_plain_client(file: Path) -> None:
 
 def test_each_column_of_a_query_is_described(file: Path) -> None:
     with charz.open(file) as db:
-        found = db.describe("SELECT model, latency_s, energy_j AS spent_j, 2 * batch AS twice FROM model_report")
+        found = db.schema("SELECT model, latency_s, energy_j AS spent_j, 2 * batch AS twice FROM model_report")
         rows = {row["column"]: row for row in found.iter_rows(named=True)}
         assert [rows[name]["unit"] for name in ("model", "latency_s", "spent_j", "twice")] == [None, "s", "J", None]
         assert rows["latency_s"]["meaning"].startswith("Time of one run")
         assert rows["spent_j"]["meaning"].startswith("Total energy")
         assert rows["twice"]["meaning"] is None
-        view = db.describe("model_report")
+        view = db.schema("model_report")
         assert view["column"].to_list() == db.sql("SELECT * FROM model_report LIMIT 0").columns
         assert view["meaning"].null_count() == 0
         with pytest.raises(CharzError, match="the query failed"):
-            db.describe("SELECT nothing FROM model_report")
+            db.schema("SELECT nothing FROM model_report")
 
 
 def test_a_guarded_session_reads_the_database_and_nothing_else(file: Path, tmp_path: Path) -> None:
@@ -113,10 +113,10 @@ def test_no_file_is_one_line(tmp_path: Path) -> None:
         db.report("small", on="t4")
 
 
-def test_to_open_imports_no_torch_and_no_polars(file: Path) -> None:
+def test_to_report_imports_no_torch_no_polars_and_no_pydantic(file: Path) -> None:
     script = (
         "import sys, charz; db = charz.open(sys.argv[1]); type(db).report.asked.rows(db, 'small', on='t4').fetch();"
-        "print(sorted({'torch', 'polars'} & set(sys.modules)))"
+        "print(sorted({'torch', 'polars', 'pydantic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script, str(file)], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

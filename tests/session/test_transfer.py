@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,13 +40,13 @@ def test_a_processor_has_its_inputs(db: Session) -> None:
     assert moved["latency_s"].to_list() == pytest.approx(plain["latency_s"].to_list(), rel=1e-12)
 
 
-@pytest.mark.parametrize("method", ["compare", "cost", "sweep"])
-def test_a_part_without_a_link_is_left_out(db: Session, method: str) -> None:
+@pytest.mark.parametrize("section", ["run", "price", "saturation"])
+def test_a_part_without_a_link_is_left_out(db: Session, section: Any) -> None:
     with pytest.warns(UserWarning, match="left out: kpu_t64, no link to the host is stated"):
-        found = getattr(db, method)("small", on="kpu_t64,t4", batch=8, include_transfer=True)
+        found = db.compare("small", on="kpu_t64,t4", batch=8, include_transfer=True, section=section)
     assert set(found["hardware"]) == {"t4"}
     with pytest.raises(CharzError, match="no link to the host is stated: kpu_t64"):
-        getattr(db, method)("small", on="kpu_t64", batch=8, include_transfer=True)
+        db.compare("small", on="kpu_t64", batch=8, include_transfer=True, section=section)
 
 
 def test_a_stored_scenario_says_so(db: Session) -> None:

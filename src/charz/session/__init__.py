@@ -9,23 +9,18 @@ from __future__ import annotations
 import inspect
 
 from .ask.compare import Compare
-from .ask.concurrency import Concurrency
-from .ask.cost import Cost
-from .ask.describe import Describe
 from .ask.diff import Diff
 from .ask.graph import Graph
 from .ask.llm import Llm
-from .ask.memory import Memory
 from .ask.parallel import Parallel
 from .ask.plot import Plot
 from .ask.report import Report
+from .ask.schema import Schema
 from .ask.serve import Serve
 from .ask.sql import Sql
 from .ask.step import Step
-from .ask.sweep import Sweep
 from .ask.train import Train
 from .catalog.calibrate import Calibrate
-from .catalog.coverage import Coverage
 from .catalog.hardware import Hardware
 from .catalog.measure import Measure
 from .catalog.measurements import Measurements
@@ -41,8 +36,6 @@ from .decide.recommend import Recommend
 from .decide.what_if import WhatIf
 from .decide.workload import Workload
 from .explain.explain import Explain
-from .explain.fusion import Fusion
-from .file.check import Check
 from .file.doctor import Doctor
 from .file.engine import Engine
 from .file.export import Export
@@ -57,20 +50,15 @@ __all__ = ["CharzWarning", "Messages", "Session"]
 
 class Session(
     Compare,
-    Concurrency,
-    Cost,
-    Describe,
     Diff,
     Graph,
     Llm,
-    Memory,
     Parallel,
     Plot,
     Report,
+    Schema,
     Serve,
-    Sweep,
     Train,
-    Coverage,
     Models,
     Measure,
     Calibrate,
@@ -84,9 +72,7 @@ class Session(
     WhatIf,
     Workload,
     Explain,
-    Fusion,
     Doctor,
-    Check,
     Export,
     Ingest,
     Mcp,

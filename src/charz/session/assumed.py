@@ -60,7 +60,7 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
     for of, field in faulty[:MOST_FAULTY]:
         messages.warn(f"{of} has no answer: {_said(known, of, field)}")
     if len(faulty) > MOST_FAULTY:
-        messages.warn(f"{len(faulty) - MOST_FAULTY} more have no answer: `charz check` names what cannot be")
+        messages.warn(f"{len(faulty) - MOST_FAULTY} more have no answer: `charz doctor --rows` lists them")
 
 
 def note_implausible(scoped: Scoped, messages: Messages) -> None:
@@ -138,4 +138,4 @@ def note_unsized(scoped: Scoped, messages: Messages) -> None:
     names = " ".join(name for name, _ in found[:3])
     of = names if len(found) == 1 else f"{len(found)} models"
     have, whose = "has" if count == 1 else "have", "its" if len(found) == 1 else "their"
-    messages.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz coverage {names}`")
+    messages.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz models {names} --unsized`")

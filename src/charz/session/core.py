@@ -607,8 +607,8 @@ class Core:
         ((batch,),) = self.connection().execute(
             "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
         ).fetchall()  # fmt: skip
-        run = {"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}
-        scoped = self.asked(replace(question, batches=(), sequences=(), runs=[run]), *views)
+        runs = question.runs or [{"batch": (*question.batches, batch)[0], "sequence": (*question.sequences, None)[0]}]
+        scoped = self.asked(replace(question, batches=(), sequences=(), runs=runs), *views)
         return scoped, scoped.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:

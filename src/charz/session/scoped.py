@@ -100,25 +100,6 @@ class Scoped:
             self._prepare(self._read_by(statement))
         return self._connection
 
-    def gather(self, name: str) -> None:
-        """Evaluate a relation portion by portion beside the connection, where the scope is too large to be held at once. Each of
-        its rows must rest on one run on one part."""
-        from charz.sql import evaluate
-
-        if self.scope is None or name in self._held or self.scope.copies or self.scope.hidden:
-            return
-        count = evaluate.portion_count(self._connection, self.scope, [name])
-        if count == 1:
-            return
-        with self._progress("portions", count) as done, self._connection.cursor() as beside:
-            for number, _ in enumerate(evaluate.evaluated(beside, self.scope, [name], done)):
-                self._connection.register("arriving_rows", beside.sql(f"SELECT * FROM {name}").to_arrow_table())
-                verb = f"INSERT INTO temp.{name} BY NAME" if number else f"CREATE TEMP TABLE {name} AS"
-                self._connection.execute(f"{verb} SELECT * FROM arriving_rows")
-                self._connection.unregister("arriving_rows")
-        self._named.add(name)
-        self._held.add(name)
-
     def limit(self, taken: Mapping[tuple[str, ...], Collection[Triple]]) -> None:
         """Leave of each view the targets that its model takes, where a model runs what is another's choice on one of the parts."""
         pairs = {names: {target[1:] for target in targets} for names, targets in taken.items()}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
-from charz.schema.errors import CharzError
+from charz.schema.conditions import MEMORY_FORMATS
+from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Rows, answer, of_query
-from ..axes import cache_state, one_of
+from ..axes import cache_state, names, one_of, sizes
 from ..core import Core, Question
 from ..parameters import (
     Backends,
@@ -24,11 +26,13 @@ from ..parameters import (
     Phase,
     Precisions,
     Sequences,
+    Sizes,
     Text,
     Top,
     Versions,
 )
 from ..question import TARGET, of_axes, served, transferred
+from . import memory_fits
 
 _COMPARED = (
     *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
@@ -39,6 +43,28 @@ _COMPARED_MEMORY = (
     *TARGET, "weight_byte", "activation_byte", "peak_memory_byte", "fits_device", "fits_activation_in_cache",
 )  # fmt: skip
 
+
+_SATURATION = (
+    *TARGET, "power", "latency_s", "throughput_per_s", "sample_j", "peak_memory_byte", "fits_device", "throughput_fraction",
+    "saturating_batch", "is_simulated",
+)  # fmt: skip
+
+_PRICE = (
+    *TARGET, "latency_s", "throughput_per_s", "price_usd_per_hour", "price_basis", "inference_usd", "million_inference_usd",
+    "inference_j", "million_inference_j", "fits_device", "is_simulated",
+)  # fmt: skip
+
+_CO2 = ("inference_co2_gram", "million_inference_co2_gram")
+
+_ENERGY_PRICE = ("million_inference_energy_usd",)
+
+_STATED = ("electricity", "co2_gram_per_kwh", "price_usd_per_kwh", "overhead_factor")
+"""Columns of `electricity` that options state."""
+
+ELECTRICITY = "stated"
+"""Name of the supply of electricity that options state."""
+
+_BY_TARGET = "ORDER BY model, hardware, backend, precision, sequence, batch"
 
 _PIECES = {"operator": "operator", "class": "operator_class", "module": "module"}
 """What a run is divided by, and the column that names a piece of it."""
@@ -63,7 +89,7 @@ def _pieces(by: str, depth: int) -> str:
 class Compare(Core):
     """Models on parts beside each other."""
 
-    @answer("cost", "memory", instead=("by",))
+    @answer("run", "memory", instead=("by",), alone=("saturation", "price", "fits"))
     def compare(
         self,
         models: Models,
@@ -86,18 +112,42 @@ class Compare(Core):
         version: Versions = None,
         kv_precision: KvPrecisions = None,
         include_transfer: IncludeTransfer = False,
+        resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
+        memory_format: Annotated[str | None, Text("nchw or nhwc.")] = None,
+        co2: Annotated[float | None, Text("Grams of CO2 a kWh of your supply.", least=0.0)] = None,
+        kwh: Annotated[float | None, Text("USD a kWh of your supply.", least=0.0)] = None,
+        overhead: Annotated[float, Text("Energy drawn for each joule of the part.", least=1.0)] = 1.0,
         top: Top = 60,
-        section: Literal["cost", "memory"] = "cost",
+        section: Literal["run", "memory", "saturation", "price", "fits"] = "run",
     ) -> Rows:
-        """Compare models on parts: time, energy, energy-delay product, memory and what sets the pace; or, with --by, their
-        operators, classes of operators or modules, the slowest first, each with its share of the run."""
-        held = cache_state(cache)
-        asked = of_axes(
-            models, on, batch, sequence, precision, backend, cap, {"cache_state": held, **transferred(include_transfer)}
-        )
+        """Compare models on parts over every combination of the axes given: time, energy, energy-delay product, memory and
+        bottleneck. With --by, compare their operators, classes of operators or modules, the slowest first.
+
+        `--saturation` marks the batch at which each part saturates. `--price` prices a sample and a million of them; without --co2
+        no CO2 is given, since charz knows no rate. `--fits` takes a family such as `synthetic:mlp`, or one of its models: the
+        largest of its ingested sizes whose weights and activations, double-buffered, fit each memory level. Resolutions and synthetic
+        sizes are models of their own: `charz ingest` them first.
+        """
+        if memory_format is not None:
+            one_of("memory format", memory_format, MEMORY_FORMATS)
+        wanted = [m for name in names(models) for m in (self._family(name) if section == "fits" else [name])]
+        conditions = {
+            "cache_state": cache_state(cache), **transferred(include_transfer),
+            **({"memory_format": memory_format} if memory_format else {}),
+        }  # fmt: skip
+        wanted = self._at_resolutions(wanted, sizes(resolution))
+        asked = of_axes(wanted, on, batch, sequence, precision, backend, cap, conditions)
         question = served(asked, phase, context, devices, version, kv_precision)
         if by is not None:
             return self._divided(question, one_of("division", by, _PIECES), depth, top)
+        if section == "saturation":
+            return self.asked(question, "batch_sweep").rows("batch_sweep", _SATURATION, _BY_TARGET)
+        if section == "price":
+            return self._priced(question, co2, kwh, overhead)
+        if section == "fits":
+            ordered = "SELECT * FROM memory_fit ORDER BY hardware, backend, precision, batch, sequence, depth"
+            found = memory_fits.fits(self.asked(question, "memory_fit").records(ordered))
+            return Rows(memory_fits.COLUMNS, found, ("memory_fit",))
         scoped = self.asked(question, "model_report")
         if section == "memory":
             order = "ORDER BY batch, sequence, peak_memory_byte, model, hardware, backend, precision"
@@ -128,3 +178,40 @@ class Compare(Core):
         if not found.fetch():
             raise CharzError("no module lies so deep", f"--depth {depth}", next="take a smaller depth")
         return self.cut(found, top, "pieces")
+
+    def _priced(self, question: Question, co2: float | None, kwh: float | None, overhead: float) -> Rows:
+        """Price runs with the electricity that options state, runs that do not fit last."""
+        for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
+            if value is not None and not math.isfinite(value):
+                raise CharzError("not a finite number", f"{option} {value}")
+        scoped = self.asked(question, "inference_cost")
+        columns = _PRICE
+        if co2 is not None or kwh is not None:
+            scoped.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")
+            stated = [ELECTRICITY, co2 or 0.0, kwh, overhead]
+            scoped.execute(f"INSERT INTO temp.electricity ({', '.join(_STATED)}) VALUES (?, ?, ?, ?)", stated)
+            columns = (*columns, *(_CO2 if co2 is not None else ()), *(_ENERGY_PRICE if kwh is not None else ()))
+        order = "ORDER BY model, coalesce(fits_device, false) DESC, million_inference_usd, hardware, backend, precision, batch"
+        return scoped.rows("inference_cost", columns, order)
+
+    def _at_resolutions(self, models: list[str], sides: list[int]) -> list[str]:
+        """Return the names of the models at each image side; a model at its own side has no suffix."""
+        if not sides:
+            return models
+        own = dict(self.connection().execute("SELECT model, resolution FROM model").fetchall())
+        wanted = [m if own.get(m) == side else f"{m}@{side}" for m in models for side in sides]
+        missing = [name for name in wanted if name not in own]
+        if missing:
+            next = f"`charz ingest {' '.join(missing)}`"
+            raise CharzError("not ingested at this resolution", ", ".join(missing), next=next)
+        return wanted
+
+    def _family(self, name: str) -> list[str]:
+        """Return the ingested models of a source, or of a model's source. Raise `CharzError` if there are none."""
+        rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
+        sources = dict(rows)
+        found = [model for model, source in rows if source == sources.get(name, name)]
+        if not found:
+            next = f"`charz ingest {name} --set ...` adds sizes of a synthetic family"
+            raise unknown_name("model or family", name, {*sources, *sources.values()}, next)
+        return found

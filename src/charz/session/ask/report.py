@@ -17,17 +17,19 @@ from ..parameters import (
     Batch,
     Cache,
     Cap,
+    Context,
     File,
     Force,
     IncludeTransfer,
     Model,
     Names,
+    Phase,
     Precision,
     Sequence_,
     Text,
     Top,
 )
-from ..question import header, single
+from ..question import header, served, single
 from ..scoped import Scoped
 from . import chrome_trace
 
@@ -40,8 +42,9 @@ _RUN = (
 )  # fmt: skip
 
 _MEMORY = (
-    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "workspace_byte",
-    "peak_operator", "peak_module", "context_byte", "device_byte", "fits_device", "device_fraction", "cache_byte", "fits_cache",
+    "peak_memory_byte", "weight_byte", "buffer_byte", "kv_cache_byte", "gradient_byte", "activation_byte", "rounding_byte",
+    "workspace_byte", "reserve_byte", "reserved_byte", "peak_operator", "peak_module", "context_byte", "device_byte", "fits_device",
+    "device_fraction", "cache_byte", "fits_cache",
     "fits_activation_in_cache",
 )  # fmt: skip
 
@@ -78,8 +81,9 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "concurrency": (
         "model_concurrency",
         (
-            "stage_count", "widest_stage_kernels", "critical_path_kernels", "sequential_s", "critical_path_s", "is_exact",
-            "latency_s", "concurrent_s", "speedup_bound", "flops_speedup_bound",
+            "kernel_count", "stage_count", "widest_stage", "widest_stage_kernels", "mean_stage_kernels", "critical_path_kernels",
+            "sequential_s", "critical_path_s", "is_exact", "latency_s", "concurrent_s", "speedup_bound", "flops_speedup_bound",
+            "critical_path_edp_js",
         ),
         "",
     ),
@@ -87,7 +91,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "stages": (
         "stage_allocation",
         (
-            "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction", "longest_s",
+            "stage", "kernel_count", "flops", "threads", "units_allocated", "unit_count", "allocated_fraction", "sequential_s", "longest_s",
         ),
         "ORDER BY longest_s DESC, stage LIMIT {top}",
     ),
@@ -103,12 +107,12 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "timeline": (
         "memory_timeline",
-        ("kernel_id", "kernel", "module", "live_byte", "total_byte"),
+        ("kernel_id", "kernel", "module", "storage_count", "live_byte", "total_byte"),
         "ORDER BY live_byte DESC, position LIMIT {top}",
     ),
     "largest_batch": (
         "largest_batch",
-        ("context_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch"),
+        ("context_byte", "fixed_byte", "sample_byte", "largest_batch", "largest_batch_byte", "largest_on_chip_batch", "is_exact"),
         "",
     ),
     "energy_delay_product": (
@@ -164,7 +168,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
     ),
     "checkpointing": (
         "checkpoint_saving",
-        ("group_count", "stored_byte", "checkpointed_byte", "saved_fraction", "recompute_s"),
+        ("group_count", "stored_byte", "checkpointed_byte", "saved_byte", "saved_fraction", "recompute_s"),
         "",
     ),
 }  # fmt: skip
@@ -219,6 +223,11 @@ class Report(Core):
         cache: Cache = "warm",
         cap: Cap = None,
         include_transfer: IncludeTransfer = False,
+        phase: Phase = None,
+        context: Context = None,
+        devices: Annotated[int | None, Text("Parts that the model is split over.", least=1)] = None,
+        version: Annotated[str | None, Text("Version of the serving engine.")] = None,
+        kv_precision: Annotated[str | None, Text("Format of cached keys and values.")] = None,
         top: Top = 10,
         html: Annotated[File | None, Text("Write the whole report as one page that opens anywhere.")] = None,
         trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
@@ -235,9 +244,14 @@ class Report(Core):
             raise CharzError(
                 "a report is of one part", ", ".join(parts) or "none named", next="`charz compare`, or --html page.html"
             )
-        question = single(model, parts[0], batch, sequence, precision, backend, cache, cap, include_transfer)
+        question = served(
+            single(model, parts[0], batch, sequence, precision, backend, cache, cap, include_transfer),
+            phase, context, devices, version, kv_precision,
+        )  # fmt: skip
         written = []
         if html is not None:
+            if question.serves:
+                raise CharzError("a page shows a forward pass", str(html), next="leave out --html, or how the model is served")
             conditions = {
                 "batch": batch,
                 "sequence": sequence,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from charz.schema.catalog import DeviceSplit
+if TYPE_CHECKING:
+    from charz.schema.catalog import DeviceSplit
 
-from ..scoped import Scoped
+    from ..scoped import Scoped
 
 MOST_DEVICES = 64
 """Devices up to which splits of a server are tried where none are named."""
@@ -38,6 +39,8 @@ def served(
     most: int = MOST_DEVICES,
 ) -> Iterator[DeviceSplit]:
     """Splits of a server: as many replicas as experts are spread over, for more of them are servers of their own."""
+    from charz.schema.catalog import DeviceSplit
+
     for tensor, pipeline, context, expert in itertools.product(tensors, pipelines, contexts, experts):
         data = max(1, expert // context)
         if (context * data) % expert or tensor * pipeline * context * data > most:
@@ -55,6 +58,8 @@ def served(
 def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
     """Let views find these splits in place of the file's."""
     import polars as pl
+
+    from charz.schema.catalog import DeviceSplit
 
     frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
     table = DeviceSplit.TABLE

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from charz.schema.catalog import DeviceSplit
 from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
@@ -91,6 +90,8 @@ class Train(Core):
         Ranks go through tensor, context, data and pipeline in that order, nodes by rows of `network`. Frameworks are rows of
         `framework`, fitted to published steps.
         """
+        from charz.schema.catalog import DeviceSplit
+
         self.stays_here("training over devices")
         if framework is not None:
             self._check_name("framework", framework)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from charz.schema import unfinished
 from charz.schema.errors import CharzError
@@ -17,6 +17,7 @@ from ..answer import Rows, answer
 from ..axes import names, sizes
 from ..parameters import Names, Sizes, Text
 from .calibrate import Calibrate
+from .fusion import Fusion
 from .hardware import Hardware
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ _MEASURED = (
 )
 
 
-class Measure(Calibrate):
+class Measure(Calibrate, Fusion):
     """Runs of models on this machine."""
 
-    @answer(is_writing=True)
+    @answer("runs", alone=("fusion", "fusion_pairs"), is_writing=True)
     def measure(
         self,
         models: Annotated[
@@ -74,6 +75,7 @@ class Measure(Calibrate):
         characterize: Annotated[
             str | None, Text("Draft a part of this name from this CPU and fit its efficiency rows.")
         ] = None,
+        section: Literal["runs", "fusion", "fusion_pairs"] = "runs",
     ) -> Rows:
         """Run models on this machine: median, spread, peak memory, energy where the device counts it, operator times.
 
@@ -82,7 +84,14 @@ class Measure(Calibrate):
         NAME.yaml, adds the part, measures a suite of small and six whole networks and fits the part's
         efficiency rows to them. NAME is a new one, or that of a part characterized before whose NAME.yaml
         was moved or removed.
+
+        `--fusion` runs nothing: inductor plans the loops of each model for this CPU, and its plan is compared with the fusion rules.
+        `--fusion-pairs` lists the pairs of operators on which the two differ.
         """
+        if section != "runs":
+            if not names(models):
+                raise CharzError("no model", f"--{section.replace('_', '-')}", next="name models, e.g. resnet18 timm:NAME hf:NAME")
+            return self._fused(names(models), section == "fusion_pairs")
         if characterize is not None:
             _check_suite_alone(
                 {

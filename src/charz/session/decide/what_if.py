@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
 METHODS = (
-    "report", "compare", "sweep", "recommend", "cost", "memory", "concurrency", "opportunities", "parallel", "llm",
+    "report", "compare", "recommend", "opportunities", "parallel", "llm",
     "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
 """Methods whose answers follow a part's numbers."""

@@ -94,9 +94,6 @@ class Remote(Scoped):
         """Not to be had: the models are elsewhere."""
         raise CharzError("this stays with the file", "an engine evaluates the models", next="ask it without --engine")
 
-    def gather(self, name: str) -> None:
-        """Nothing: an engine cuts what it evaluates by itself."""
-
     def keep(self, view: str) -> None:
         """Evaluate a view once, for several questions to it."""
         if view not in self._kept:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from ..answer import Rows, answer
-from ..axes import names
+from ..answer import Rows
 from ..core import Core
-from ..parameters import AnyModels, Parts, Text
+from ..parameters import Text
 from .sample import Grid
 
 Every = Annotated[bool, Text("Examine every model on every part under every scenario, however long it takes.")]
@@ -20,20 +19,10 @@ Done = Callable[[str], None]
 class Check(Core):
     """Whether what must be empty in a database is."""
 
-    @answer()
-    def check(self, models: AnyModels = None, *, on: Parts = None, every: Every = False) -> Rows:
-        """List what must be empty with the rows it has: invariants, rows of maintained tables that are not as their facts say,
-        triggers that are missing. Exit code 1 if one has any.
-
-        In a large file on some of the targets, in which every model, every part and every scenario is met; `--every` takes
-        all. With models and parts for these alone.
-        """
-        self.stays_here("an examination of the file")
-        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
-        parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
-        grid = Grid(self.connection(), chosen, parts)
+    def _violations(self, grid: Grid, every: bool) -> Rows:
+        """List violated invariants, maintained tables that differ from their views, and missing triggers, each with its rows."""
         texts = self._invariants()
-        with self.messages.progress("check", self._step_count(grid, every)) as done:
+        with self.messages.progress("doctor", self._step_count(grid, every)) as done:
             rows = [*self._maintained(grid, every, done), *self._missing()]
             counts = self._counts(grid, every, done)
         for name, count in counts.items():

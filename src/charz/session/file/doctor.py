@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..parameters import Text
+from ..axes import names
+from ..parameters import AnyModels, Parts, Text
 from .check import Check, Every
 from .refresh import Refresh
 from .sample import Grid
@@ -20,18 +21,22 @@ _FINDING = ("what", "is_well", "found", "next")
 class Doctor(Check, Refresh):
     """What is wrong with a file, and its repair."""
 
-    @answer(is_writing=True)
+    @answer("findings", alone=("rows",), is_writing=True)
     def doctor(
         self,
+        models: AnyModels = None,
         *,
+        on: Parts = None,
         repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
         every: Every = False,
+        section: Literal["findings", "rows"] = "findings",
     ) -> Rows:
-        """Examine the file itself: whose it is, what it holds that charz did not put there, what it lacks, triggers, maintained
-        tables, keys, invariants and the lints of the catalog, each with what was found and what to do. Exit code 1 if
-        something is wrong. Tables of runs and invariants are examined as `check` does.
+        """Examine the file: charz's version, foreign and missing objects, triggers, maintained tables, keys, invariants and the lints
+        of the catalog, each with what was found and what to do. Exit code 1 if something is wrong.
 
-        `--repair` installs views and triggers anew and evaluates every maintained table; what people and models wrote stays.
+        `--rows` lists every invariant, maintained table and trigger with the number of rows that violate it. A large file is examined
+        on a sample of its targets that has every model, part and scenario; `--every` takes all, models and parts only these.
+        `--repair` installs views and triggers anew and evaluates every maintained table; models and what people wrote stay.
         """
         self.stays_here("an examination of the file")
         from charz.schema import database
@@ -41,11 +46,15 @@ class Doctor(Check, Refresh):
             with self.changing(create=False) as connection:
                 views.install(connection)
                 self._refreshed(connection)
+        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
+        parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
+        grid = Grid(self.connection(), chosen, parts)
+        if section == "rows":
+            return self._violations(grid, every)
         rows = [self._version(), self._foreign(), self._lacking()]
         if not rows[-1][1]:
             self.messages.remark("the rest is examined when nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
-        grid = Grid(self.connection(), self._names("model"), self._names("hardware"))
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
             checked = [*self._maintained(grid, every, done), *self._missing()]
             broken = {name: count for name, count in self._counts(grid, every, done).items() if count}
@@ -55,7 +64,7 @@ class Doctor(Check, Refresh):
         rows.append(
             _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them anew")
         )
-        rows.append(_finding("invariant", broken, "`charz check` lists them"))
+        rows.append(_finding("invariant", broken, "`charz doctor --rows` lists them"))
         rows.append(self._linted())
         self.messages.remark(f"tables of runs and invariants were examined on {self._extent_of(grid, every)}")
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))

@@ -22,8 +22,8 @@ from ..messages import Messages
 from ..method import methods_of
 from ..parameters import Text
 
-_RUNS_HERE = {"fusion", "mcp"}
-"""Methods that compile or serve on this machine, and change no database."""
+_RUNS_HERE = {"mcp"}
+"""Methods that serve on this machine, and change no database."""
 
 _SERVES = {"engine", "mcp"}
 """Methods that serve until they are ended: no tool."""
@@ -31,7 +31,7 @@ _SERVES = {"engine", "mcp"}
 _INSTRUCTIONS = (
     "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
     " `models` lists the models, `hardware_list` the parts; every answer is rows in SI units, the unit at the end of a column's"
-    " name. `sql` asks anything: `schema` and `describe` say which tables and views there are."
+    " name. `sql` asks anything: `schema` lists tables, views and their columns."
 )
 
 _FURTHER: dict[Any, dict[str, Any]] = {

@@ -30,7 +30,7 @@ class Refresh(Core):
         at hand that are missing.
 
         For a file in which facts were changed (`answer_state` counts what is missing) or whose triggers are gone, as after EXPORT
-        DATABASE; `charz check` tells. Gives the rows that differed and the answers that were filled. With `--engine` the engine
+        DATABASE; `charz doctor --rows` tells. Gives the rows that differed and the answers that were filled. With `--engine` the engine
         evaluates the missing answers, and the rest stays as it is; when that is stopped, the same command goes on.
         """
         if self.access.engine:

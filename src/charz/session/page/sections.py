@@ -210,7 +210,7 @@ def _memory(subject: Subject) -> Section:
 def _batches(subject: Subject) -> Section:
     from . import pictures
 
-    rows = subject.compared("sweep", without=("batch",), batch=SWEPT_BATCHES)
+    rows = subject.compared("compare", without=("batch",), batch=SWEPT_BATCHES, section="saturation")
     table = subject.tabled(rows, f"SELECT {', '.join(rows.columns)} FROM batch_sweep ORDER BY hardware, batch")
     own = [row for row in table.records() if row["hardware"] == subject.part and row["fits_device"]]
     if not own:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ..answer import Rows, answer
-from ..axes import names
+from ..answer import Rows
 from ..core import Core
-from ..parameters import Names, Text
 
 if TYPE_CHECKING:
     from charz.ingest.inductor import Examination
@@ -19,22 +17,16 @@ if TYPE_CHECKING:
 class Fusion(Core):
     """How the fusion of models compares with inductor's."""
 
-    @answer("model", "pair")
-    def fusion(
-        self,
-        models: Annotated[Names, Text("resnet18, timm:NAME, hf:NAME, module:factory")],
-        *,
-        section: Literal["model", "pair"] = "model",
-    ) -> Rows:
-        """Let inductor plan a model's loops on this machine's CPU and hold the fusion rules against them.
+    def _fused(self, models: list[str], by_pair: bool) -> Rows:
+        """Let inductor plan the loops of models on this machine's CPU, and compare its plan with the fusion rules.
 
-        Inductor is stopped before it writes code: nothing is compiled or run. The rules describe its plan for a GPU; where a
-        CPU's differs by design, the pairs of operators listed as `pair`, on which the two differ, are those.
+        Inductor is stopped before it writes code: nothing is compiled or run. The rules describe its plan for a GPU. A CPU's differs by
+        design in the pairs of operators that `by_pair` lists.
         """
         from charz.ingest.sources.spec import parse
 
-        examined = {name: self._examined(parse(name)) for name in names(models)}
-        if section == "pair":
+        examined = {name: self._examined(parse(name)) for name in models}
+        if by_pair:
             rows = [(name, *row) for name, found in examined.items() for row in _differences(found)]
             return Rows(("model", "producer", "consumer", "fused_by", "pair_count"), rows)
         columns = (

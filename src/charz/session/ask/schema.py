@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from charz import sandbox
@@ -27,20 +28,8 @@ _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AN
 _COLUMNS = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = ? AND table_name = ?"
 
 
-class Describe(Sql):
+class Schema(Sql):
     """The texts of what SQL can read."""
-
-    @answer()
-    def describe(self, query: Annotated[str, Text("A query, or the name of a view or table.")]) -> Rows:
-        """Say of each column of a query its type, its unit and what it holds, where a view or table says so."""
-        text = sandbox.one_statement(f"SELECT * FROM {query}" if query.isidentifier() else query)
-        sandbox.check_is_select(text)
-        meanings = self._meanings(text)
-        rows = []
-        for name, kind, *_ in self.sql(f"DESCRIBE {text}").iter_rows():
-            unit = UNITS.get(ending(name)) or ("fraction" if name.endswith("_fraction") else None)
-            rows.append((name, kind, unit, meanings.get(name)))
-        return Rows(("column", "type", "unit", "meaning"), rows)
 
     def _meanings(self, query: str) -> dict[str, str]:
         import sqlglot
@@ -54,8 +43,11 @@ class Describe(Sql):
         return _meanings(self.connection(), tree)
 
     @answer()
-    def schema(self, name: Annotated[str | None, Text("View or table; without one, all are listed.")] = None) -> Rows:
-        """List every view and table with the name of its answers at hand, or the columns of one with units and meaning."""
+    def schema(
+        self, name: Annotated[str | None, Text("View, table or query; without one, all views and tables are listed.")] = None
+    ) -> Rows:
+        """List every view and table with the name of its answers at hand, or the columns of one, or of a query, with type, unit and
+        meaning."""
         connection = self.connection()
         found = connection.execute(_CATALOG).fetchall()
         if name is None:
@@ -64,15 +56,21 @@ class Describe(Sql):
             listed = [*found, *(("table", table, None, text) for table, text in tables)]
             rows = [(layer, name, kept, _first_sentence(text or "")) for layer, name, kept, text in listed]
             return Rows(("layer", "name", "at_hand", "holds"), rows)
+        if not name.replace(".", "").isidentifier():
+            return self._of_query(sandbox.one_statement(name))
         kept = {kept: view for _, view, kept, _ in found if kept}
         place, name = ("answer" if name in kept else "main"), kept.get(name, name)
         known = dict([*connection.execute(_VIEWS).fetchall(), *connection.execute(_TABLES).fetchall()])
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")
         self.messages.remark(f"{name}: {known[name] or ''}")
-        return Rows(
-            ("column", "type", "holds"), connection.execute(f"{_COLUMNS} ORDER BY column_index", [place, name]).fetchall()
-        )
+        return _listed(connection.execute(f"{_COLUMNS} ORDER BY column_index", [place, name]).fetchall())
+
+    def _of_query(self, query: str) -> Rows:
+        """Return the columns of a query."""
+        sandbox.check_is_select(query)
+        meanings = self._meanings(query)
+        return _listed((name, kind, meanings.get(name)) for name, kind, *_ in self.sql(f"DESCRIBE {query}").iter_rows())
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str, str]:
@@ -90,6 +88,15 @@ def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str
             elif isinstance(item, exp.Alias):
                 known.pop(item.alias, None)
     return known
+
+
+def _listed(columns: Iterable[tuple[str, str, str | None]]) -> Rows:
+    """Return a row for each column: its name, type, unit and meaning."""
+    rows = []
+    for name, kind, text in columns:
+        unit = UNITS.get(ending(name)) or ("fraction" if name.endswith("_fraction") else None)
+        rows.append((name, kind, unit, text))
+    return Rows(("column", "type", "unit", "meaning"), rows)
 
 
 def _first_sentence(text: str) -> str:
