@@ -1,10 +1,10 @@
 """Which changes of the SQL no test notices.
 
-    python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --page docs/mutation.md   # every file of sql/
+    python -m benchmarks.mutate --seed 1 --count 600 --workers 2   # every file of sql/
     python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --stage default           # by tests of the default stage alone
     python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
     python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
-    python -m benchmarks.mutate --again /tmp/mutation.jsonl --page docs/mutation.md        # what survived before, once more
+    python -m benchmarks.mutate --again /tmp/mutation.jsonl        # what survived before, once more
     python -m benchmarks.mutate --relations run_sum --matching "MAX . MIN in .MAX.static_w" --mark "one value a run"
 
 pytest collects once; a process forked for each mutant reads the changed text where it reads that file of `sql/`, and runs
@@ -37,10 +37,9 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from charz import sql
-from charz.cli import pages
 from charz.sql import layers, reading, terms, views
 
-from . import mutants
+from . import mutants, study
 from .mutants import Mutant
 
 ROOT = Path(sql.__file__).parent
@@ -323,10 +322,10 @@ def page(results: Sequence[Result], seed: int) -> str:
     valid = [r for r in results if r["status"] != "invalid"]
     share = len(survivors) / len(valid) if valid else 0.0
     lines = [
-        "# Mutants of the SQL", "", pages.line(), "",
+        "# Mutants of the SQL", "", f"Shipped tables: version {study.version()}.", "",
         "One token or clause of a file of `sql/` is changed (constants, signs, functions, comparisons, arms of a CASE, join",
         "keys, filters, keys of windows, defaults), and the tests of the relations that read it run until one fails. Written by",
-        f"`python -m benchmarks.mutate --page docs/mutation.md`, seed {seed}. Equivalent are those that no row can tell from the",
+        f"`python -m benchmarks.mutate`, seed {seed}. Equivalent are those that no row can tell from the",
         "original; `benchmarks/equivalent_mutants.csv` says why. Mutants that the engine refuses to bind are not counted.", "",
         f"{len(valid)} mutants, {sum(c['killed'] for c in counts.values())} killed,"
         f" {sum(c['equivalent'] for c in counts.values())} equivalent, {len(survivors)} survived ({100 * share:.1f} %).", "",

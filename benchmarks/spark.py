@@ -1,7 +1,7 @@
 """What another engine takes for the same answers, and what killed refreshes and merges leave.
 
-    python -m benchmarks.spark FOLDER [--models 2,4,8] [--workers 0,2] [--merge 10] [--kills 30] [--page docs/benchmark-spark.md]
-    python -m benchmarks.spark FOLDER --models '' --merge 0 --kills 0 --trace [--spark PYTHON] [--page docs/benchmark-spark-ingest.md]
+    python -m benchmarks.spark FOLDER [--models 2,4,8] [--workers 0,2] [--merge 10] [--kills 30]
+    python -m benchmarks.spark FOLDER --models '' --merge 0 --kills 0 --trace [--spark PYTHON]
 
 FOLDER gets files of generated models on some parts of every family. For each count of models the answers at hand of all stored
 scenarios on all these parts are filled by DuckDB and by an engine that `charz engine start` runs: CPU time of each, the engine's
@@ -34,7 +34,7 @@ from charz.ingest.rows import content_hash
 from charz.session import Session
 from charz.sql import answers, maintain
 
-from . import page, spark_views
+from . import spark_views, study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -56,7 +56,7 @@ ROWS = "SELECT * FROM answer.stored ORDER BY model, hardware, scenario_id"
 
 
 def main() -> None:
-    """Ask, and print or write what was found."""
+    """Ask, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", default="2,4,8")
@@ -66,7 +66,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--spark", type=Path)
-    parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     unit = _unit_s()
@@ -86,9 +85,7 @@ def main() -> None:
     if given.trace:
         traced = pl.DataFrame([*_traced(given.folder, None), *(_traced(given.folder, given.spark) if given.spark else ())])
         tables.append(("Twenty networks ingested over one and over two workers", traced))
-    if given.page:
-        page.write(given.page, "Another engine", text, tables)
-    page.print_wide()
+    study.print_wide()
     print("\n".join(text))
     for heading, frame in tables:
         print(heading, frame, sep="\n")

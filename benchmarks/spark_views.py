@@ -1,7 +1,7 @@
 """Every model view on Spark 4 with a JVM, held against DuckDB's rows as the tests hold Sail's: each view is evaluated
 once, from the rows that Spark gave for those it reads, since it analyzes a view of views whole, again for each.
 
-    python -m benchmarks.spark_views PYTHON [--page docs/benchmark-spark-views.md]
+    python -m benchmarks.spark_views PYTHON
 
 PYTHON is the interpreter of an environment with `pyspark` of the client's version, which holds Spark itself; Java 17 is there.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from . import page
+from . import study
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -33,7 +33,6 @@ def main() -> None:
     """Evaluate, compare, and print or write what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("python", type=Path)
-    parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     from portability import test_sail
 
@@ -56,9 +55,7 @@ def main() -> None:
         f"{time.monotonic() - began:.0f} s of wall time."
     ]
     tables = [("Views that are not equal", pl.DataFrame(rows))] if rows else []
-    if given.page:
-        page.write(given.page, "Spark with a JVM", text, tables)
-    page.print_wide()
+    study.print_wide()
     print("\n".join(text))
     for heading, frame in tables:
         print(heading, frame, sep="\n")

@@ -1,7 +1,6 @@
 """Generator of the reference pages: `python -m charz.cli.reference` writes them, `--check` tests that they are current.
 
-It covers docs/reference, the blocks of other pages with output of commands (`printed`), and the versions of the shipped tables on pages of
-figures (`pages`).
+It covers docs/reference and the blocks of other pages with output of commands (`printed`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from charz.sql import layers, triggers, views
 from charz.sql.keys import KEYS
 
 from . import display, printed
-from . import pages as made
 from .dispatch import LazyGroup
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,10 +66,9 @@ def answers(texts: Iterable[str]) -> dict[str, str]:
 
 
 def faults(answered: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """List pages with outdated output, and pages of figures that contradict the list of pages, a line each."""
+    """List pages with outdated output, a line each."""
     changed = [path for path, text in shown(root).items() if printed.written(text, answered) != text]
-    stale = [f"{path.relative_to(root)} shows outdated output: {_NEXT}" for path in changed]
-    return [*stale, *made.faults(root / "docs")]
+    return [f"{path.relative_to(root)} shows outdated output: {_NEXT}" for path in changed]
 
 
 def _tables() -> Iterator[str]:

@@ -69,7 +69,7 @@ class ViewColumn(Row):
 
 class MaintenanceTrigger(Row):
     """Every trigger that keeps a maintained table equal to its view, as charz installed it. `EXPORT DATABASE` and `COPY FROM DATABASE`
-    drop triggers without a message; `charz doctor --rows` compares."""
+    drop triggers without a message; `charz doctor --invariants` compares."""
 
     TABLE: ClassVar[str] = "maintenance_trigger"
     KEY: ClassVar[tuple[str, ...]] = ("table_name", "trigger_name")

@@ -1,6 +1,6 @@
-"""Calibration: measurements become catalog rows.
+"""Fits of catalog rows to measurements, and errors of predictions against them.
 
-`calibrate.fit` fits efficiencies and bands to a database's measurements, `shipped.fit` those that charz ships; `store.replace` and
-`catalog_csv.replace_rows` write either to their tables. `validation.validate` compares predictions with measurements,
-`validation.score` summarizes the errors. No module here prints or imports torch.
+`calibrate.fit` fits efficiencies and bands to the measurements of a database;
+`store.replace` and `catalog_csv.replace_rows` write the rows to a database or to CSV tables. `validation.validate` compares predictions
+with measurements, `validation.score` summarizes the errors. No module here prints or imports torch.
 """

@@ -225,7 +225,7 @@ def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(resnet18: Path,
 
 @pytest.mark.slow
 def test_invariants_hold(resnet18: Path, charz: Charz) -> None:
-    done = charz("doctor", "--rows", "--db", str(resnet18))
+    done = charz("doctor", "--invariants", "--db", str(resnet18))
     assert done.returncode == 0, done.stdout
 
 
@@ -239,7 +239,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]
         connection.execute(f"DROP TRIGGER {name} ON {table}")
-    done = charz("doctor", "resnet18", "--rows", "--on", "t4", "--format", "csv")
+    done = charz("doctor", "resnet18", "--invariants", "--on", "t4", "--format", "csv")
     assert done.returncode == 1
     wrong = {
         line.split(",")[1]: line.split(",")[2] for line in done.stdout.splitlines()[1:] if line.split(",")[2] != "0"
@@ -248,7 +248,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
     assert "arithmetic_rate" in wrong
     mended = charz("refresh")
     assert mended.returncode == 0 and "arithmetic_rate" in mended.stdout, mended
-    assert charz("doctor", "resnet18", "--rows", "--on", "t4").returncode == 0
+    assert charz("doctor", "resnet18", "--invariants", "--on", "t4").returncode == 0
 
 
 def test_schema_shows_units(resnet18: Path, charz: Charz) -> None:

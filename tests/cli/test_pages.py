@@ -1,25 +1,20 @@
-"""What pages show is what commands print, and each says with which version of the shipped tables it was made."""
+"""Pages show what commands print."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import charz
-from charz.cli import pages, printed, reference
-from charz.hardware_catalog import loader
-from charz.schema.catalog import EnergyFact, HardwareMemory, Source
+from charz.cli import printed, reference
 from charz.schema.errors import CharzError
-from charz.sql import views
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "before\n<!-- charz: a 'b c' -->\n```text\n116 µs\n```\nbetween\n<!-- charz: d -->\n```text\n```\nafter\n"
-LIST = f"{pages._HEAD}\n|---|---|---|---|\n"
 
 
 def test_a_block_is_written_and_nothing_else() -> None:
@@ -72,52 +67,6 @@ def test_a_changed_number_of_readme_is_told(copy: Path) -> None:
         page.write_text(f"{text[: number.start()]}9{text[number.start() :]}")
         (line,) = reference.faults(answered, copy)
         assert line.startswith("README.md shows outdated output")
-
-
-def test_every_page_says_its_version_or_why_it_is_of_another() -> None:
-    assert pages.faults() == []
-
-
-@pytest.mark.parametrize(
-    ("row", "page", "found"),
-    [
-        ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 1.", ""),
-        ("| [a.md](a.md) | x | `make a` | |", "Shipped tables: version 2.", "version 2, the present one is 1: run `make a`"),
-        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 2.", ""),
-        ("| [a.md](a.md) | x | `make a` | long |", "Shipped tables: version 1.", "remove the reason from"),
-        ("| [a.md](a.md) | x | `make a` | long |", "", "has 0 versions"),
-        ("| [a.md](a.md) | x | | |", "Shipped tables: version 1.", "names no command"),
-        ("| [a.md](a.md) | x | | |", "No figures.", ""),
-        ("", "Shipped tables: version 1.", "a.md is not in docs/README.md"),
-        ("| [a.md](a.md) | x | | |\n| [b.md](b.md) | x | | |", "", "lists b.md, which does not exist"),
-    ],
-)  # fmt: skip
-def test_a_page_of_another_version_is_told(tmp_path: Path, row: str, page: str, found: str) -> None:
-    (tmp_path / "README.md").write_text(f"# Pages\n\n{LIST}{row}\n")
-    (tmp_path / "a.md").write_text(f"# A\n\n{page}\n")
-    faults = pages.faults(tmp_path, "1")
-    assert len(faults) == bool(found)
-    assert found in "".join(faults)
-
-
-def test_a_version_follows_the_numbers_and_queries_and_no_text() -> None:
-    rows, known = loader.load().rows, views.load()
-    version = pages.version_of(rows, known)
-    assert version == pages.version() == pages.version_of({k: v[::-1] for k, v in rows.items()}, known[::-1])
-
-    first, *others = rows[HardwareMemory]
-    faster = first.model_copy(update={"bandwidth_byte_per_s": 2 * (first.bandwidth_byte_per_s or 1.0)})  # type: ignore[attr-defined]
-    assert pages.version_of(rows | {HardwareMemory: [faster, *others]}, known) != version
-    assert pages.version_of(rows | {HardwareMemory: others}, known) != version
-    for unread in (Source, EnergyFact):
-        assert pages.version_of(rows | {unread: []}, known) == version
-
-    for layer, is_read in (("4_cost", True), ("1_hardware", True), ("invariant", False)):
-        i = next(i for i, view in enumerate(known) if view.layer == layer)
-        other = [*known[:i], replace(known[i], body=f"{known[i].body} LIMIT 0"), *known[i + 1 :]]
-        spaced = [*known[:i], replace(known[i], body=known[i].body.replace("\n", "\n  ")), *known[i + 1 :]]
-        assert (pages.version_of(rows, other) != version) is is_read, known[i].name
-        assert pages.version_of(rows, spaced) == version
 
 
 def test_examples_of_readme_run(resnet18: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

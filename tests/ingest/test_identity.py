@@ -38,7 +38,7 @@ def hash_with(tree: Path, edited: str) -> str:
     "edited",
     [
         "hardware_catalog/calibration/fit.py",
-        "hardware_catalog/calibration/shipped/timm.py",
+        "hardware_catalog/calibration/whole_models.py",
         "hardware_catalog/tables/efficiency.csv",
         "sql/4_cost/cost_dram.sql",
         "sql/maintain.py",

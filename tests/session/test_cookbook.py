@@ -1,4 +1,4 @@
-"""Every block of the cookbook and of the page for architects answers, on a small store."""
+"""Every block of the cookbook and of the pages on architecture and serving answers, on a small store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from charz.cli import dispatch
 from charz.session import Session
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE, ARCHITECT = DOCS / "cookbook.md", DOCS / "architect.md"
+PAGE, ARCHITECT, SERVING = DOCS / "cookbook.md", DOCS / "architect.md", DOCS / "serving.md"
 
 MODELS = {"resnet18": "small", "resnet50": "other", "hf:gpt2": "decoder"}
 """Models of the page, and those of the store that stand for them."""
@@ -24,7 +24,7 @@ QUESTIONS = 25
 
 def blocks(*pages: Path) -> list[tuple[str, str]]:
     """Language and text of every block of some pages, in order."""
-    text = "\n".join(page.read_text() for page in pages or (PAGE, ARCHITECT))
+    text = "\n".join(page.read_text() for page in pages or (PAGE, ARCHITECT, SERVING))
     found = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for name, other in MODELS.items():
         found = [(language, text.replace(name, other)) for language, text in found]
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_as_many_questions_as_promised() -> None:
-    for page, questions in ((PAGE, QUESTIONS), (ARCHITECT, 12)):
+    for page, questions in ((PAGE, QUESTIONS), (ARCHITECT, 12), (SERVING, 3)):
         asked = len([language for language, _ in blocks(page) if language != "yaml"])
         assert asked >= questions
         assert page.read_text().count("?") >= asked

@@ -55,12 +55,12 @@ def test_a_sample_finds_what_is_wrong_and_says_what_it_took(
     path.write_bytes(file.read_bytes())
     with charz.open(path) as db:
         db.messages = Messages(remark=said.append)
-        assert set(db.doctor(section="rows")["rows"]) == {0}
+        assert set(db.doctor(section="invariants")["rows"]) == {0}
         assert any("with every model, part and scenario among them; --every checks all" in text for text in said)
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE)")
         connection.execute("UPDATE shape SET kernel_count = kernel_count + 1")
         connection.execute(f"DELETE FROM {triggers.WRITING}")
     with charz.open(path) as db:
-        wrong = {name for name, rows in db.doctor(section="rows").select("name", "rows").iter_rows() if rows}
+        wrong = {name for name, rows in db.doctor(section="invariants").select("name", "rows").iter_rows() if rows}
     assert {"shape", "kernel_without_cost"} & wrong

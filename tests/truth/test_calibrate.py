@@ -8,11 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from benchmarks import makers
+from benchmarks.makers import __main__ as program
+from benchmarks.makers import bands, live
 
 from charz.hardware_catalog import uniform
-from charz.hardware_catalog.calibration import calibrate, catalog_csv, shipped, store
+from charz.hardware_catalog.calibration import calibrate, catalog_csv, store
 from charz.hardware_catalog.calibration.rows import FittedRows
-from charz.hardware_catalog.calibration.shipped import bands, live
 from charz.schema.catalog import Collective, Efficiency, PredictionBand, Source
 from charz.schema.errors import CharzError
 from charz.session import workspace
@@ -54,7 +56,26 @@ def test_a_scope_without_measurements_is_one_line(database: Path, scope: str, li
 )
 def test_a_shipped_fit_without_its_data_is_one_line(database: Path, name: str, package: Path | None, line: str) -> None:
     with workspace.read(database) as connection, pytest.raises(CharzError, match=line):
-        shipped.fit(connection, name, package)
+        makers.fit(connection, name, package)
+
+
+def test_shipped_rows_go_to_the_folder_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Collective(
+        interconnect="*", call_fraction=0.5, step_fraction=0.5, bandwidth_fraction=0.5, source_id="s", confidence="assumed"
+    )
+    monkeypatch.setattr(program, "fit", lambda *_: FittedRows(constants=[row]))
+    assert program.main(["collectives"]) == 0
+    assert not (tmp_path / "collective.csv").exists()
+    assert "1 rows fitted" in capsys.readouterr().out
+    assert program.main(["collectives", "--csv", str(tmp_path)]) == 0
+    assert (tmp_path / "collective.csv").read_text().splitlines()[1] == "*,0.5,0.5,0.5,s,assumed"
+
+
+def test_a_fit_without_its_data_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["tiles"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def efficiency(number: int, scope: str, fraction: float) -> Efficiency:
@@ -138,7 +159,7 @@ def test_collectives_are_fitted_to_the_constants_their_times_were_made_with(data
     timings = pl.DataFrame(rows, schema=columns, orient="row")
     timings.with_columns(framework=pl.lit("nccl"), version=pl.lit("2.0")).write_parquet(folder / "nccl_perf.parquet")
     with workspace.read(database) as connection:
-        found = shipped.fit(connection, "collectives", tmp_path)
+        found = makers.fit(connection, "collectives", tmp_path)
     (row,) = found.constants
     assert isinstance(row, Collective) and row.interconnect == "nvlink"
     assert (row.call_fraction, row.step_fraction, row.bandwidth_fraction) == pytest.approx((0.7, 0.2, 0.5), rel=0.01)

@@ -10,8 +10,9 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.makers import bare
 
-from charz.hardware_catalog.calibration import bare, fit, kernels
+from charz.hardware_catalog.calibration import fit, kernels
 
 TARGETS = [
     # Kernels of few tiles may take other ones at other efficiencies, which a fit does not see: none does here.

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from benchmarks.makers import timm
 
 from charz.hardware_catalog import loader
-from charz.hardware_catalog.calibration.shipped import timm
 from charz.schema.catalog import Efficiency
 
 Record = dict[str, Any]

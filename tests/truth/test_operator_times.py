@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from benchmarks.makers import operator_times
 
-from charz.hardware_catalog.calibration import operator_times
 from charz.ingest.measurements import collection, store
 from charz.schema.catalog import Source
 from charz.schema.scenario import OperatorMeasurement

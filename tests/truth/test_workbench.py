@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.makers import bands, bare
 
-from charz.hardware_catalog.calibration import bare, fit, kernels, validation
+from charz.hardware_catalog.calibration import fit, kernels, validation
 from charz.hardware_catalog.calibration.questions import SCORED
-from charz.hardware_catalog.calibration.shipped import bands
 from charz.hardware_catalog.calibration.workbench import Workbench, measured_cases
 from charz.ingest.measurements import files, store
 from charz.ingest.run import run

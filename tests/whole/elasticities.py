@@ -11,7 +11,6 @@ from pathlib import Path
 import duckdb
 
 import charz
-from charz.cli import pages
 
 MODEL = "synthetic:mlp,in=4096,hidden=4096,out=4096,layers=2"
 COMPUTE_BOUND, MEMORY_BOUND = 8192, 1
@@ -146,7 +145,6 @@ def main() -> None:
     path = Path(sys.argv[1])
     if not path.exists():
         make(path)
-    print(pages.line() + "\n")
     print(f"| part | doubled | time, {COMPUTE_BOUND:,} | energy | static | time, {MEMORY_BOUND} | energy | static |")
     print("|---|---|---|---|---|---|---|---|")
     with duckdb.connect(str(path), config={"threads": 1}) as connection:

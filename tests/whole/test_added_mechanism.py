@@ -60,7 +60,7 @@ with Session(pathlib.Path(sys.argv[1])) as session, session.changing() as connec
     terms = connection.execute(f"SELECT DISTINCT term_s FROM kernel_term WHERE term = 'wake' AND {run}").fetchall()
     number = connection.execute("SELECT unit, value FROM hardware_value WHERE field = 'cluster.core.wake_s'").fetchall()
 with charz.open(sys.argv[1]) as db:
-    problems = [row["name"] for row in db.doctor("small", on="i9_10940x", section="rows").to_dicts() if row["rows"]]
+    problems = [row["name"] for row in db.doctor("small", on="i9_10940x", section="invariants").to_dicts() if row["rows"]]
 print(json.dumps({"at": charz.__file__, "costs": costs, "terms": terms, "number": number, "lint": lint.check(), "check": problems}))
 """
 

@@ -32,7 +32,7 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
     for of, field in faulty[:MOST_FAULTY]:
         messages.warn(f"{of} has no answer: {_said(known, of, field)}")
     if len(faulty) > MOST_FAULTY:
-        messages.warn(f"{len(faulty) - MOST_FAULTY} more have no answer: `charz doctor --rows` lists the impossible numbers")
+        messages.warn(f"{len(faulty) - MOST_FAULTY} more have no answer: `charz doctor --invariants` lists the impossible numbers")
 
 
 def note_implausible(scoped: Scoped, messages: Messages) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from charz.hardware_catalog.calibration.questions import FITTED
-from charz.schema.errors import CharzError
 
 from .. import interruption
 from ..answer import Rows, answer, of_frame
@@ -29,7 +28,7 @@ class Calibrate(Core):
     @answer(is_writing=True)
     def calibrate(
         self,
-        target: Annotated[str | None, Text("Scope of the rows: hardware:PART or family:gpu.")] = None,
+        target: Annotated[str, Text("Scope of the rows: hardware:PART or family:gpu.")],
         *,
         hardware: Annotated[Names | None, Text("Parts to fit on; default every measured part of the scope.")] = None,
         backend: Annotated[Names | None, Text("Backends; default every measured backend.")] = None,
@@ -40,16 +39,6 @@ class Calibrate(Core):
         suite: Annotated[
             bool, Text("Fit to a suite of operators: keep the rows whatever their error on left-out families.")
         ] = False,
-        shipped: Annotated[
-            str | None,
-            Text(
-                "Fit rows that charz ships, not those of a scope: gemm, tiles_mma, tiles_wgmma, tiles_tcgen05,"
-                " collectives, timm, bands or operators. They are written to --csv only."
-            ),
-        ] = None,
-        package: Annotated[
-            File | None, Text("Unpacked aiconfigurator_core folder for --shipped; default the installed one.")
-        ] = None,
         write: Annotated[bool, Text("Store the rows in the database.")] = True,
         csv: Annotated[File | None, Text("Folder of the CSV tables to write, e.g. hardware_catalog/tables.")] = None,
     ) -> Rows:
@@ -57,22 +46,7 @@ class Calibrate(Core):
 
         Other rows of the database stay. Rows of a part take precedence over those of its family.
         """
-        package, csv = path_of(package), path_of(csv)
-        if shipped is not None:
-            own = {
-                "TARGET": target is not None, "--hardware": bool(hardware), "--backend": bool(backend),
-                "--where": where != FITTED, "--strength": strength != 1.0, "--folds": folds != 6,
-                "--host-factor": host_factor != 1.0, "--suite": suite,
-            }  # fmt: skip
-            given = [name for name, is_given in own.items() if is_given]
-            if given:
-                raise CharzError("--shipped has settings of its own", ", ".join(given), next="leave them out")
-            return self._ship(shipped, package, csv)
-        if target is None or package is not None:
-            where_wrong = "--package" if target else "TARGET"
-            raise CharzError(
-                "needs a scope, or --shipped", where_wrong, next="write hardware:rtx4090 or --shipped gemm"
-            )
+        csv = path_of(csv)
         condition = of_session(self, where)
         with interruption.guarded(self.connection(), timeout_s=0):
             return self._calibrated(
@@ -128,17 +102,3 @@ class Calibrate(Core):
             )
             tables.append(whole_models.error_table(result).with_columns(backend=pl.lit(result.backend)))
         return of_frame(pl.concat(tables, how="diagonal_relaxed"))
-
-    def _ship(self, name: str, package: Path | None, csv: Path | None) -> Rows:
-        """Fit shipped rows, write them to the tables of a folder, and return a report."""
-        from charz.hardware_catalog.calibration import catalog_csv
-        from charz.hardware_catalog.calibration import shipped as fits
-
-        rows = fits.fit(self.connection(create=True), name, package)
-        count = len(rows.efficiency) + len(rows.bands) + len(rows.constants)
-        if csv is None:
-            self.messages.remark(f"{count} rows fitted; --csv hardware_catalog/tables writes them there")
-        else:
-            catalog_csv.replace_rows(csv, rows)
-            self.messages.remark(f"{count} rows written to {csv}")
-        return of_frame(rows.report)

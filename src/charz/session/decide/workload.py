@@ -90,7 +90,7 @@ class Workload(Core):
             scoped, _ = self.target(single(piece.model, part, **piece.conditions), "model_report")
             (row,) = scoped.rows("model_report", _ROW, beside=("model_memory",)).frame().to_dicts()
             if row["latency_s"] is None:
-                raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz doctor --rows` shows why")
+                raise CharzError("no time is known", f"{piece.model} on {part}", next="`charz doctor --invariants` shows why")
             rows.append(row | {"count": piece.count, "time_s": piece.count * row["latency_s"]})
         whole = sum(row["time_s"] for row in rows)
         return [row | {"time_fraction": row["time_s"] / whole} for row in rows]

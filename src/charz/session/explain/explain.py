@@ -290,7 +290,7 @@ class _Told:
         found = self._rows("kernel_time", "ORDER BY latency_s DESC, kernel_id")
         if self._run["latency_s"] is None:
             raise CharzError(
-                "no time is known", f"{self.keys['model']} on {self.keys['hardware']}", next="`charz doctor --rows`"
+                "no time is known", f"{self.keys['model']} on {self.keys['hardware']}", next="`charz doctor --invariants`"
             )
         return found
 

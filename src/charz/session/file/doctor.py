@@ -21,7 +21,7 @@ _FINDING = ("what", "is_well", "found", "next")
 class Doctor(Check, Refresh):
     """Diagnosis and repair of a file."""
 
-    @answer("findings", alone=("rows",), is_writing=True)
+    @answer("findings", alone=("invariants",), is_writing=True)
     def doctor(
         self,
         models: AnyModels = None,
@@ -29,12 +29,12 @@ class Doctor(Check, Refresh):
         on: Parts = None,
         repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
         every: Every = False,
-        section: Literal["findings", "rows"] = "findings",
+        section: Literal["findings", "invariants"] = "findings",
     ) -> Rows:
         """Check the file: charz's version, foreign and missing objects, triggers, maintained tables, keys, invariants and the lints
         of the catalog, each with what was found and what to do. Exit code 1 if something is wrong.
 
-        `--rows` lists every invariant, maintained table and trigger with the number of rows that violate it. A large file is examined
+        `--invariants` lists every invariant, maintained table and trigger with the number of rows that violate it. A large file is examined
         on a sample of its targets that has every model, part and scenario; `--every` takes all, models and parts only these.
         `--repair` installs views and triggers anew and evaluates every maintained table; models and what people wrote stay.
         """
@@ -49,7 +49,7 @@ class Doctor(Check, Refresh):
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
         grid = Grid(self.connection(), chosen, parts)
-        if section == "rows":
+        if section == "invariants":
             return self._violations(grid, every)
         rows = [self._version(), self._foreign(), self._lacking()]
         if not rows[-1][1]:
@@ -64,7 +64,7 @@ class Doctor(Check, Refresh):
         rows.append(
             _finding("answer at hand", self._answers(grid, every), "`charz doctor --repair` evaluates them again")
         )
-        rows.append(_finding("invariant", broken, "`charz doctor --rows` lists them"))
+        rows.append(_finding("invariant", broken, "`charz doctor --invariants` lists them"))
         rows.append(self._linted())
         self.messages.remark(f"tables of runs and invariants were checked on {self._extent_of(grid, every)}")
         return Rows(_FINDING, rows, is_failure=not all(row[1] for row in rows))

@@ -29,7 +29,7 @@ class Refresh(Core):
         """Evaluate every maintained table again, restore its triggers, and fill missing answers at hand.
 
         It is for a file with changed facts (`answer_state` counts missing answers) or without triggers, as after EXPORT DATABASE; `charz
-        doctor --rows` detects both. It returns the rows that differed and the answers that were filled. With `--engine` the engine
+        doctor --invariants` detects both. It returns the rows that differed and the answers that were filled. With `--engine` the engine
         evaluates the missing answers, and nothing else changes; after an interrupt, the same command continues.
         """
         if self.access.engine:

@@ -1,0 +1,176 @@
+"""The shipped bands of single predictions, each learned on runs that the fits did not see in the same way.
+
+The database holds runs and the models they are of. A band's standing is its scope: a part that was measured under the
+backend (`hardware:X`), a part that was not, of a family that was (`family:X`), or a backend or family of which
+nothing was measured (`*`). Runs of parts without efficiencies of their own under the backend show the second,
+predicted from their family's and their own datasheet; each of these parts with enough rows has a band of the first
+standing too. Every run, predicted from the assumed efficiencies alone, shows the third. Each cell (data set, part,
+model, precision, batch class) weighs the same, in the second standing each part, in the third each family and
+backend. A band is set by what it covers when left out: the rows of each part, model, or family and backend against
+the band of the others. It is widened or narrowed (both percentiles to one power) until it covers four fifths of
+those; where nothing does, it is none and the next standing's holds. Every batch class with enough rows has a band of
+its own beside the one for all. Of many runs of a part under a backend some are drawn.
+
+Parts with rows of their own (`timm`) keep the bands of their fit, with model families left out.
+"""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import polars as pl
+
+from charz.hardware_catalog.calibration import errors, validation
+from charz.hardware_catalog.calibration.kernels import Floats
+from charz.hardware_catalog.calibration.questions import MEASURED, SCORED
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
+from charz.schema import ddl
+from charz.schema.catalog import PredictionBand
+from charz.schema.errors import CharzError
+
+from . import live
+
+SOURCE_ID = "charz_latency_band"
+POWERS = np.linspace(0.5, 3.0, 51)
+_LEAST_ROWS = 12
+_LEAST_ROWS_OF_A_PART = 24
+_TOLERANCE = 0.08
+_NOMINAL = 0.8
+DRAWN_ROWS = 120
+"""Runs of a part under a backend that say enough of it: of more, as many are drawn, the same each time."""
+
+DRAWN = f"""
+    x.measurement_id IN (
+        SELECT measurement_id
+        FROM (
+            SELECT x.measurement_id, ROW_NUMBER() OVER (
+                PARTITION BY x.hardware, x.backend ORDER BY MD5(CAST(x.measurement_id AS VARCHAR)), x.measurement_id
+            ) AS place
+            FROM {MEASURED}
+            WHERE {SCORED} AND x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
+        )
+        WHERE place <= {DRAWN_ROWS}
+    )"""
+"""Condition on rows of `measurement` (alias `x`) that are drawn."""
+
+
+def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
+    """A band of each standing with enough measured runs. Raises `CharzError` where there is none."""
+    shipped = live.tables()
+    unseen = residuals(connection, shipped)
+    found = []
+    of_parts = unseen.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("hardware", "backend"))
+    for _, group in of_parts.group_by("family", "backend"):
+        scope = f"family:{group['family'][0]}"
+        found += by_class(group, scope, group["backend"][0], "hardware")
+    for (part, backend), group in unseen.group_by("hardware", "backend"):
+        if len(group) >= _LEAST_ROWS_OF_A_PART:
+            found += by_class(group, f"hardware:{part}", str(backend), "model")
+    found += [band for band in by_class(unknown(connection, shipped), "*", "*", "cell") if band["batch_class"] == "*"]
+    if not found:
+        raise _too_few(len(unseen))
+    report = pl.DataFrame(found).sort("scope", "backend", "batch_class")
+    bands = [PredictionBand(**row) for row in report.select(list(PredictionBand.model_fields)).iter_rows(named=True)]
+    return FittedRows(bands=bands, report=report)
+
+
+def _too_few(count: int) -> CharzError:
+    return CharzError(
+        "too few measured rows for a band", "parts without rows of their own", f"{count} of ingested models",
+        "import measurements of several parts and ingest their models",
+    )  # fmt: skip
+
+
+def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Measured over predicted time of the runs on parts that no fit saw under the backend."""
+    fitted = pl.concat(
+        rows.filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
+        .select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend")
+        .unique()
+        # A fit that adds nothing to its family's rows, which saw the part too, leaves a band alone.
+        for rows in (shipped["efficiency"], shipped["prediction_band"].filter(confidence="measured"))
+    ).unique()
+    # What is not asked about is not predicted: most measured runs are of the few parts with fits of their own.
+    pairs = ", ".join(
+        f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
+    )
+    others = f"({DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else DRAWN
+    frame = validation.predicted(connection, others, overrides=shipped)
+    if not len(frame):
+        raise _too_few(0)
+    return _weighed(frame, shipped)
+
+
+def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend."""
+    assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
+    frame = validation.predicted(connection, DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
+    rows = _weighed(frame, shipped)
+    return rows.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("cell"))
+
+
+def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The rows with `residual`, `weight` and `cell`, the family and backend."""
+    families = shipped["hardware"].select("hardware", "family")
+    scored = errors.with_log_ratio(frame).join(families, on="hardware")
+    scored = scored.with_columns(
+        residual=-pl.col(errors.LOG_RATIO),
+        batch_class=errors.batch_class(),
+        cell=pl.concat_str("family", pl.lit("."), "backend"),
+    )
+    alike = ["source_id", "hardware", "backend", "model", "precision", "batch_class"]
+    return scored.with_columns(weight=1.0 / pl.len().over(alike))
+
+
+def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> list[dict[str, object]]:
+    """Bands of a standing: one for all batch classes, and one for each with enough rows; `left_out` is the column whose
+    values are left out in turn."""
+    found = []
+    for name in ("*", *sorted(rows["batch_class"].unique())):
+        group = rows if name == "*" else rows.filter(pl.col("batch_class") == name)
+        if (band := fitted(group, left_out)) is not None:
+            found.append({"scope": scope, "backend": backend, "batch_class": name, "quantity": "latency", **band})
+    return found
+
+
+def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] | None:
+    """Band of one standing; None with too few rows or groups to leave out, or where none covers what is left out."""
+    if len(rows) < _LEAST_ROWS or rows[left_out].n_unique() < 2:
+        return None
+    covered = left_out_coverage(rows, POWERS, left_out)
+    best = int(np.argmin(np.abs(np.array(covered) - _NOMINAL)))
+    if abs(covered[best] - _NOMINAL) > _TOLERANCE:
+        return None
+    power = float(POWERS[best])
+    low, high = quantiles(rows)
+    return {
+        "low_factor": float(np.exp(power * low)), "high_factor": float(np.exp(power * high)), "row_count": len(rows),
+        "part_count": rows["hardware"].n_unique(), "source_id": SOURCE_ID, "confidence": "derived", "power": power,
+        "coverage": float(covered[best]),
+        "coverage_as_is": float(left_out_coverage(rows, np.ones(1), left_out)[0]),
+        "width": float(np.exp(power * (high - low))),
+    }  # fmt: skip
+
+
+def left_out_coverage(rows: pl.DataFrame, powers: Floats, left_out: str = "hardware") -> Floats:
+    """Share of rows inside the band of the other groups' rows, with both ends of it to each power."""
+    _, group = np.unique(rows[left_out].to_numpy(), return_inverse=True)
+    residual, weight = rows["residual"].to_numpy(), rows["weight"].to_numpy()
+    low, high = np.array([_quantiles(residual[group != i], weight[group != i]) for i in range(group.max() + 1)])[
+        group
+    ].T
+    inside = (residual >= powers[:, None] * low) & (residual <= powers[:, None] * high)
+    return inside @ weight / weight.sum()
+
+
+def quantiles(rows: pl.DataFrame) -> tuple[float, float]:
+    """Weighted tenth and ninetieth percentile of the residuals, never both on one side of zero."""
+    return _quantiles(rows["residual"].to_numpy(), rows["weight"].to_numpy())
+
+
+def _quantiles(residual: Floats, weight: Floats) -> tuple[float, float]:
+    order = np.argsort(residual, kind="stable")
+    ordered = weight[order]
+    share = (np.cumsum(ordered) - ordered / 2) / ordered.sum()
+    low, high = np.interp([(1 - _NOMINAL) / 2, (1 + _NOMINAL) / 2], share, residual[order])
+    return min(float(low), -0.02), max(float(high), 0.02)

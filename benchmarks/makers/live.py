@@ -1,0 +1,20 @@
+"""The shipped catalog as frames, whatever catalog a database has."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from charz.hardware_catalog import loader
+from charz.ingest.measurements import store
+from charz.schema.scenario import Scenario
+
+
+def tables() -> dict[str, pl.DataFrame]:
+    """Every table but scenarios, by name."""
+    return {
+        row_type.TABLE: store.conform(
+            pl.DataFrame([row.model_dump() for row in rows], infer_schema_length=None), row_type
+        )
+        for row_type, rows in loader.load().rows.items()
+        if rows and row_type is not Scenario
+    }

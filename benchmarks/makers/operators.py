@@ -1,0 +1,39 @@
+"""Efficiency rows of parts whose single operators were timed one by one in fp32.
+
+The database holds the operator file of the collection (`charz measurements import operators.parquet`); nodes of whole
+networks, which `python -m benchmarks.study nodes` scores, are not among its rows.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from benchmarks.makers import operator_times
+from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
+from charz.schema.catalog import Source
+from charz.schema.errors import CharzError
+
+from . import live
+
+SINGLE = "source_id LIKE '%:operators' AND (operator NOT IN ('conv', 'linear', 'bmm') OR hash(shape) % 20 = 0)"
+"""Every twentieth product is plenty; convolutions in fp32 run by algorithms with fewer operations."""
+
+SOURCE = Source(
+    source_id="neusight_operators",
+    kind="measurement",
+    locator="github:sitar-lab/NeuSight operator timings",
+    licence="MIT",
+    what="Single operators in fp32, timed one by one on P4, P100, V100, T4, A100 and MI100",
+)
+
+
+def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
+    """Rows of the measured parts. Raises `CharzError` where no operators were imported."""
+    shipped = live.tables()
+    efficiency = shared_rows(shipped["efficiency"])
+    rows = operator_times.efficiencies(connection, SINGLE, efficiency, SOURCE.source_id, shipped)
+    if not rows:
+        raise CharzError(
+            "no measured operators to fit", SOURCE.source_id, next="`charz measurements import operators.parquet`"
+        )
+    return FittedRows(efficiency=rows, sources=[SOURCE])

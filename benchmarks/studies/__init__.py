@@ -1,0 +1,1 @@
+"""Loaders of the studies: measured figures with what charz predicts for each."""
