@@ -180,6 +180,7 @@ def _answer(
         write(rows, format, target.out, texts, target.force)
         if sections and chosen is None:
             session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+    session.remind()
     if any(rows.is_failure for rows in found):
         raise typer.Exit(1)
 

@@ -156,6 +156,7 @@ def answer(
                 from .notebook import Frame
 
                 rows = body(self, *args, **kwargs)
+                getattr(self, "session", self).remind()
                 return Frame.of(rows.frame(), rows.bare)
 
         method.asked = Asked(body, sections, more, is_writing, alone, files, instead)  # type: ignore[attr-defined]

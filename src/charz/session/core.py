@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from charz.schema import user_file
+from charz.schema import cache, user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
@@ -137,6 +137,7 @@ class Core:
         self._ground: Ground | None = None
         self._known: Catalog | None = None
         self._engine: tuple[Endpoint, Manifest] | None = None
+        self._of_file: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -196,6 +197,12 @@ class Core:
             from . import interruption, workspace
 
             connection = workspace.read(self.path, create, self.access)
+            try:
+                self._of_file = workspace.examined(connection, self.path, self.access)
+            except BaseException:
+                connection.close()
+                raise
+            self._tell_of_cache()
             if self.is_guarded:
                 interruption.shut(connection)
             if self.access.engine:
@@ -206,6 +213,17 @@ class Core:
                 remote.hide(connection, catalog(connection))
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def remind(self) -> None:
+        """Say what every answer from the file says of it: rows that charz ships and that are others there, objects that are not
+        charz's."""
+        for line in (self._parent or self)._of_file:
+            self.messages.warn(line)
+
+    def _tell_of_cache(self) -> None:
+        """Say which kept files were made anew, and why."""
+        for line in cache.said():
+            self.messages.warn(line)
 
     def _relations(self) -> Catalog:
         """What the file says of its views and maintained tables, read once."""
@@ -292,6 +310,7 @@ class Core:
             from . import workspace
 
             self._empty = workspace.empty()
+            self._tell_of_cache()
         return self._empty
 
     @contextlib.contextmanager
@@ -311,6 +330,7 @@ class Core:
         from . import workspace
 
         with workspace.change(self.path, create, self.access) as connection:
+            self._tell_of_cache()
             yield connection
             if fills:
                 self._fill(connection)

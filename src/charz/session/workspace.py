@@ -9,18 +9,24 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from charz import __version__
-from charz.schema import about, file
+from charz.schema import about, cache, file
 from charz.schema.errors import CharzError
 from charz.sql import views
 
-from . import template
+from . import template, verdicts
 from .access import Access
+
+if TYPE_CHECKING:
+    from charz.sql.foreign import Found, Own
+
+    from .verdicts import Verdict
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
@@ -79,22 +85,91 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
 
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` where a file holds views, triggers or macros that charz did not put there."""
+    """Raise `CharzError` where a file that is to be written holds views, triggers or macros that charz did not put there."""
     from charz.sql import foreign
 
-    with contextlib.closing(empty()) as own:
-        known = foreign.objects(own)
     is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()
-    found = foreign.foreign_objects(connection, known, compare_texts=is_same)
+    found = foreign.found(connection, own(), is_whole=True, compare_texts=is_same).acting
     if found:
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        exists = f"{', '.join(found[:5])}{more}"
-        raise CharzError(
-            "the database holds what charz did not put there",
-            str(path),
-            exists,
-            "--trust writes it all the same, e.g. `charz doctor --repair --trust`",
-        )
+        next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
+        raise CharzError("the database holds what charz did not put there", str(path), _some(found), next)
+
+
+def own() -> Own:
+    """What a file without models holds."""
+    from charz.sql import foreign
+
+    if known := template.own(_complete):
+        return known
+    if not _own_in_memory:
+        with contextlib.closing(_in_memory()) as connection:
+            _own_in_memory.append(foreign.own(connection))
+    return _own_in_memory[0]
+
+
+_own_in_memory: list[Own] = []
+"""What a file without models holds, where no template can be kept."""
+
+
+def examined(connection: duckdb.DuckDBPyConnection, path: Path, access: Access = Access()) -> list[str]:
+    """What every answer from a file says of it: objects that charz did not put there, shipped rows that are others.
+
+    Raises `CharzError` where macros take the place of functions, or objects of charz's names are others, unless they are
+    trusted. A file is examined once, and again when it has changed.
+    """
+    from charz.sql import foreign
+
+    verdict = verdicts.read(path)
+    if verdict is None:
+        before = verdicts.state(path)
+        if cache.fault_of_folder():  # to make a file to compare with would take each command ten seconds
+            found, counts = foreign.found(connection, {"objects": {}, "rows": {}}), {}
+            found = foreign.Found(shadowing=found.shadowing)
+            lines = [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
+            _refuse(found, path, access)
+            return lines
+        found = foreign.found(connection, own())
+        counts = {}
+        if found.tables:
+            with contextlib.closing(empty()) as ours:
+                counts = foreign.altered(connection, ours, found.tables)
+        verdict = verdicts.Verdict(found, counts)
+        if before == verdicts.state(path):
+            verdicts.write(path, verdict)
+    _refuse(verdict.found, path, access)
+    return _said(verdict)
+
+
+def _refuse(found: Found, path: Path, access: Access) -> None:
+    if access.trust:
+        return
+    if found.shadowing:
+        name = found.shadowing[0].removeprefix("macro ")
+        next = f"drop them with a DuckDB client, e.g. DROP MACRO {name}, or --trust reads it all the same"
+        raise CharzError("macros of the database take the place of functions", str(path), _some(found.shadowing), next)
+    if found.changed:
+        next = "`charz doctor --repair --trust` puts charz's own in their place, --trust reads it all the same"
+        what = "objects of charz in the database are not as charz made them"
+        raise CharzError(what, str(path), _some(found.changed), next)
+
+
+def _said(verdict: Verdict) -> list[str]:
+    """Lines on a file that is read all the same."""
+    lines = []
+    if others := [*verdict.found.shadowing, *verdict.found.changed, *verdict.found.further]:
+        lines.append(f"the database holds what charz did not put there: {_some(others)}")
+    if verdict.found.lacking:
+        lines.append(f"the database lacks {_some(verdict.found.lacking)}: `charz doctor --repair` puts them back")
+    if count := sum(verdict.altered.values()):
+        tables = ", ".join(f"{table} {number}" for table, number in sorted(verdict.altered.items()))
+        is_are = "row is" if count == 1 else "rows are"
+        lines.append(f"{count:,} shipped {is_are} not as charz ships them ({tables}): `charz hardware sync` lists them")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def empty() -> duckdb.DuckDBPyConnection:

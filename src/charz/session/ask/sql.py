@@ -67,7 +67,7 @@ class Sql(Core):
             self.connection()  # brings a file of another charz up to this one: the other process cannot write
             with sandbox.asked(
                 scoped_to,
-                (self.path, self.access.is_live, self._scope, self._changes, *narrowing),
+                (self.path, self.access, self._scope, self._changes, *narrowing),
                 text,
                 limits,
             ) as answered:
@@ -166,8 +166,8 @@ class Sql(Core):
 
 
 def scoped_to(
-    path: Path, is_live: bool, scope: Scope, changes: Sequence[Varied], *narrowing: Any
+    path: Path, access: Access, scope: Scope, changes: Sequence[Varied], *narrowing: Any
 ) -> duckdb.DuckDBPyConnection:
     """Opens a database for the process in which anybody's SQL runs; what is left out is said on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
-    return Sql(path, messages=messages, access=Access(is_live=is_live)).child(scope, changes)._scoped_to(*narrowing)
+    return Sql(path, messages=messages, access=Access(access.trust, is_live=access.is_live)).child(scope, changes)._scoped_to(*narrowing)

@@ -119,6 +119,7 @@ class Toolbox:
         try:
             found = self._rows(name, arguments)
             rows, total = found.first(self._most_rows)
+            self._session.remind()
         except CharzError as error:
             return error.line, True
         except Exception as error:  # noqa: BLE001  one answer that fails does not end the server
