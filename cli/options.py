@@ -37,8 +37,8 @@ ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, show_d
 ROWS_HELP = "What the engine reads, as `charz export ROWS --for spark` wrote it; else FILE.rows beside the database."
 ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, show_default=False)]
 _FORMAT = Annotated[Format, typer.Option("--format", help="How the answer is written.")]
-_TRUST = Annotated[
-    bool, typer.Option("--trust", help="Let what others put into the file run: triggers, views, a .pt2's code.")
+TRUST = Annotated[
+    bool, typer.Option("--trust", help="Let what others put into the file run: views, triggers, macros, code that models name.")
 ]
 _WAIT = Annotated[
     float, typer.Option("--wait", min=0.0, help="Seconds to wait for another charz that changes the file.")
@@ -87,9 +87,10 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
         "live": (LIVE, False),
         "engine": (ENGINE, None),
         "rows": (ROWS, None),
+        "trust": (TRUST, False),
     }
     if method.asked.is_writing:
-        common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
+        common["wait"] = (_WAIT, Access.wait_s)
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
     common = {**{name: (_alone(name), False) for name in method.asked.alone}, **common}

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -213,6 +213,23 @@ def altered(
         if count := max(len(lost), 0 if table in _GROWING else len(more)):
             counts[table] = count
     return counts
+
+
+def shadowing(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Macros of a file that take the name of a function of the engine."""
+    return _shadowing(connection, list(objects(connection)))
+
+
+def drop_macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    """Drop macros that `shadowing` names, in the caller's transaction."""
+    for name in names:
+        schema, _, macro = name.removeprefix("macro ").partition(".")
+        query = "SELECT DISTINCT function_type FROM duckdb_functions() WHERE database_name = $1 AND function_name = $2"
+        with apart(connection) as (cursor, current):
+            kinds = cursor.execute(f"{query} AND schema_name = $3", [current, macro, schema]).fetchall()
+        for (kind,) in kinds:
+            word = "MACRO TABLE" if kind == "table_macro" else "MACRO"
+            connection.execute(f"DROP {word} {ddl.quote(schema)}.{ddl.quote(macro)}")
 
 
 def _unnumbered(name: str) -> str:

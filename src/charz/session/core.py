@@ -138,6 +138,8 @@ class Core:
         self._known: Catalog | None = None
         self._engine: tuple[Endpoint, Manifest] | None = None
         self._of_file: list[str] = []
+        self._is_lenient = False
+        """Whether a file is opened of which answers could be wrong: to say why."""
 
     def __enter__(self) -> Self:
         return self
@@ -198,7 +200,8 @@ class Core:
 
             connection = workspace.read(self.path, create, self.access)
             try:
-                self._of_file = workspace.examined(connection, self.path, self.access)
+                refuses = not self._is_lenient
+                self._of_file = workspace.examined(connection, self.path, self.access, refuses)
             except BaseException:
                 connection.close()
                 raise
@@ -315,7 +318,7 @@ class Core:
 
     @contextlib.contextmanager
     def changing(
-        self, create: bool = True, fills: bool = True, is_engine_done: bool = False
+        self, create: bool = True, fills: bool = True, is_engine_done: bool = False, repairs: bool = False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for one transaction; what it writes takes the file's place when the block ends without an error.
 
@@ -329,7 +332,7 @@ class Core:
             self._parent.close()
         from . import workspace
 
-        with workspace.change(self.path, create, self.access) as connection:
+        with workspace.change(self.path, create, self.access, repairs) as connection:
             self._tell_of_cache()
             yield connection
             if fills:

@@ -39,7 +39,8 @@ _own: dict[Path, Own] = {}
 
 def ready(fill: Fill) -> Path | None:
     """The template, made with `fill` when there is none yet; None when the cache cannot be used."""
-    name = _fingerprint()
+    fingerprint = _fingerprint()
+    name = f"empty-{fingerprint}"
     if path := cache.find(name, ".duckdb"):
         return path
     if cache.fault_of_folder():
@@ -54,7 +55,7 @@ def ready(fill: Fill) -> Path | None:
             part.unlink()
             with file.replace(part, create=True) as connection:
                 fill(connection)
-            if _fingerprint() != name:  # somebody edits charz meanwhile
+            if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
                 return None
             return cache.keep(part, name, ".duckdb")
     except (OSError, CharzError, duckdb.IOException):

@@ -65,10 +65,13 @@ def _numbers(version: str) -> list[int]:
 
 
 @contextlib.contextmanager
-def change(path: Path, create: bool = True, access: Access = Access()) -> Iterator[duckdb.DuckDBPyConnection]:
+def change(
+    path: Path, create: bool = True, access: Access = Access(), repairs: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that takes the database's place when the block ends without an error.
 
-    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted.
+    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted; for one
+    whose macros take the place of functions in any case, but where it `repairs` a trusted one, which drops them.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is made:
     tables, catalog, default scenarios, views and maintained tables.
@@ -80,6 +83,8 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
             _check_not_newer(connection, path)
         if is_there and not access.trust:
             check_own(connection, path)
+        elif is_there:
+            _refuse_shadowing(connection, path, repairs)
         _complete(connection)
         yield connection
 
@@ -89,10 +94,27 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     from charz.sql import foreign
 
     is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()
-    found = foreign.found(connection, own(), is_whole=True, compare_texts=is_same).acting
-    if found:
+    whole = foreign.found(connection, own(), is_whole=True, compare_texts=is_same)
+    if whole.shadowing:
+        raise _shadowed(whole.shadowing, path)
+    if found := whole.acting:
         next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
         raise CharzError("the database holds what charz did not put there", str(path), _some(found), next)
+
+
+def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: bool) -> None:
+    """Raise `CharzError` where macros take the place of functions, or drop them."""
+    from charz.sql import foreign
+
+    if names := foreign.shadowing(connection):
+        if not drops:
+            raise _shadowed(names, path)
+        foreign.drop_macros(connection, names)
+
+
+def _shadowed(names: Sequence[str], path: Path) -> CharzError:
+    next = "`charz doctor --repair --trust` drops them"
+    return CharzError("macros of the database take the place of functions", str(path), _some(names), next)
 
 
 def own() -> Own:
@@ -111,7 +133,9 @@ _own_in_memory: list[Own] = []
 """What a file without models holds, where no template can be kept."""
 
 
-def examined(connection: duckdb.DuckDBPyConnection, path: Path, access: Access = Access()) -> list[str]:
+def examined(
+    connection: duckdb.DuckDBPyConnection, path: Path, access: Access = Access(), refuses: bool = True
+) -> list[str]:
     """What every answer from a file says of it: objects that charz did not put there, shipped rows that are others.
 
     Raises `CharzError` where macros take the place of functions, or objects of charz's names are others, unless they are
@@ -126,7 +150,8 @@ def examined(connection: duckdb.DuckDBPyConnection, path: Path, access: Access =
             found, counts = foreign.found(connection, {"objects": {}, "rows": {}}), {}
             found = foreign.Found(shadowing=found.shadowing)
             lines = [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
-            _refuse(found, path, access)
+            if refuses:
+                _refuse(found, path, access)
             return lines
         found = foreign.found(connection, own())
         counts = {}
@@ -136,18 +161,15 @@ def examined(connection: duckdb.DuckDBPyConnection, path: Path, access: Access =
         verdict = verdicts.Verdict(found, counts)
         if before == verdicts.state(path):
             verdicts.write(path, verdict)
-    _refuse(verdict.found, path, access)
+    if refuses:
+        _refuse(verdict.found, path, access)
     return _said(verdict)
 
 
 def _refuse(found: Found, path: Path, access: Access) -> None:
-    if access.trust:
-        return
     if found.shadowing:
-        name = found.shadowing[0].removeprefix("macro ")
-        next = f"drop them with a DuckDB client, e.g. DROP MACRO {name}, or --trust reads it all the same"
-        raise CharzError("macros of the database take the place of functions", str(path), _some(found.shadowing), next)
-    if found.changed:
+        raise _shadowed(found.shadowing, path)
+    if found.changed and not access.trust:
         next = "`charz doctor --repair --trust` puts charz's own in their place, --trust reads it all the same"
         what = "objects of charz in the database are not as charz made them"
         raise CharzError(what, str(path), _some(found.changed), next)
@@ -156,7 +178,7 @@ def _refuse(found: Found, path: Path, access: Access) -> None:
 def _said(verdict: Verdict) -> list[str]:
     """Lines on a file that is read all the same."""
     lines = []
-    if others := [*verdict.found.shadowing, *verdict.found.changed, *verdict.found.further]:
+    if others := [*verdict.found.changed, *verdict.found.further]:
         lines.append(f"the database holds what charz did not put there: {_some(others)}")
     if verdict.found.lacking:
         lines.append(f"the database lacks {_some(verdict.found.lacking)}: `charz doctor --repair` puts them back")

@@ -224,8 +224,10 @@ class Measure(Calibrate):
 
     def _new_part_file(self, part_id: str) -> Path:
         """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", part_id):
-            raise CharzError("not an id of a part", part_id, next="use letters, digits, _ and -, e.g. my_machine")
+        from charz.hardware_catalog import part_file
+
+        if not part_file.is_name(part_id):
+            raise CharzError("not an id of a part", part_id, next=f"use {part_file.NAME_REMEDY}, e.g. my_machine")
         path = Path(f"{part_id}.yaml")
         if path.exists():
             next = "move or remove it to characterize anew"
