@@ -440,6 +440,18 @@ class Core:
             return name
         raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
 
+    def _check_computes(self, models: Sequence[str]) -> None:
+        """Raise `CharzError` for a model of which nothing runs, and say which of all the models of the file have no answers for
+        that."""
+        query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"
+        idle = [name for (name,) in self.connection().execute(query).fetchall()]
+        asked = [name for name in models if name in idle]
+        if asked:
+            next = "leave it out, or ingest what computes"
+            raise CharzError("a model without operators has no answers", ", ".join(asked), next=next)
+        if idle and not models:
+            self.messages.warn(f"left out: {', '.join(idle)}, which have no operators")
+
     def part_name(self, name: str) -> str:
         """A part's id by any name it has, else an error with the candidates or the nearest ones."""
         from charz.hardware_catalog import names
@@ -562,6 +574,7 @@ class Core:
 
     def _scoped_for(self, question: Question) -> Scoped:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
+        self._check_computes(models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
         self._check_caps(parts, question.caps)
