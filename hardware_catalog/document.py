@@ -6,18 +6,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 from .problem import CatalogError, Problem
 
 
-
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the engine in C where there is one
     """Reads plain scalars as the core schema of YAML 1.2 does: `1:28`, `yes`, `010` and dates are texts."""
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
 
 _SCALARS: dict[str, tuple[str, str, Callable[[str], Any]]] = {
@@ -110,8 +109,8 @@ def _check_limits(text: str, path: Path) -> None:
     depth = count = 0
     for event in yaml.parse(text, Loader=_Loader):
         what = ""
-        if getattr(event, "tag", None) is not None:
-            raise _problem(path, event.start_mark, f"a tag, {event.tag[:80]}", "write the value without it")
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise _problem(path, event.start_mark, f"a tag, {tag[:80]}", "write the value without it")
         if isinstance(event, yaml.AliasEvent):
             what = f"an alias, *{event.anchor}"
         elif isinstance(event, yaml.CollectionStartEvent):

@@ -57,7 +57,7 @@ def decoded(text: str | bytes) -> Ingested | str:
         return error
     try:
         types = {row_type.TABLE: row_type for row_type in database.TABLES if issubclass(row_type, ModelRow)}
-        columns = {types[table]: _checked(types[table], values) for table, values in found["columns"].items()}
+        columns: dict[type[Row], Columns] = {types[table]: _checked(types[table], values) for table, values in found["columns"].items()}
         return Ingested(_checked(Model, found["model"]), columns, str(found["remark"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not the rows of a model") from error

@@ -185,9 +185,7 @@ def _named(name: str, module: Module, known: dict[str, Module]) -> Iterator[str]
         yield f"{module.name}:{name}.__init__"
     elif name in module.imported:
         place, _, other = module.imported[name].partition(":")
-        if other and place in known and other != name:
-            yield from _named(other, known[place], known)
-        elif other and place in known and known[place] is not module:
+        if other and place in known and (other != name or known[place] is not module):
             yield from _named(other, known[place], known)
 
 

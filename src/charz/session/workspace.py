@@ -147,14 +147,11 @@ def examined(
     if verdict is None:
         before = verdicts.state(path)
         if cache.fault_of_folder():  # to make a file to compare with would take each command ten seconds
-            found, counts = foreign.found(connection, {"objects": {}, "rows": {}}), {}
-            found = foreign.Found(shadowing=found.shadowing)
-            lines = [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
-            if refuses:
-                _refuse(found, path, access)
-            return lines
+            if refuses and (names := foreign.shadowing(connection)):
+                raise _shadowed(names, path)
+            return [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
         found = foreign.found(connection, own())
-        counts = {}
+        counts: dict[str, int] = {}
         if found.tables:
             with contextlib.closing(empty()) as ours:
                 counts = foreign.altered(connection, ours, found.tables)

@@ -264,7 +264,7 @@ def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]
 def _short(value: Any) -> Any:
     """A value, of a long text, list or object the beginning of what it reads as."""
     if isinstance(value, bytes | bytearray | str):
-        return value if len(value) <= MOST_LETTERS else f"{str(value[:MOST_LETTERS])}... ({len(value):,} letters)"
+        return value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]!s}... ({len(value):,} letters)"
     if isinstance(value, dict | list | tuple):
         text = json.dumps(value, ensure_ascii=False, default=str)
         return value if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters)"
