@@ -132,7 +132,7 @@ def test_a_file_is_examined_once_and_again_when_it_has_changed(
 def test_a_verdict_that_somebody_else_wrote_is_not_believed(planted: Planted) -> None:
     path = planted("CREATE MACRO max(x) AS min(x)")
     (cache.folder() / "examined.ffffffffffffffffffffffffffffffff.json").write_text("{}")
-    assert verdicts.read(path) is None
+    assert verdicts.read(verdicts.state(path)) is None
     with charz.open(path) as db, pytest.raises(CharzError, match="max"):
         db.models()
 
@@ -213,6 +213,20 @@ def test_a_template_that_was_changed_is_not_copied(
     assert cache.find(made.name.partition(".")[0], ".duckdb") is None
     (line,) = cache.said()
     assert str(planted) in line and not planted.exists()
+
+
+def test_a_verdict_is_about_the_file_that_was_opened(planted: Planted, file: Path) -> None:
+    """One that took its place meanwhile is not taken for it."""
+    path = planted("CREATE MACRO max(x) AS min(x)")
+    opened = verdicts.state(path)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        path.unlink()
+        shutil.copy(file, path)
+        with pytest.raises(CharzError, match="max"):
+            workspace.examined(connection, path, opened=opened)
+    assert verdicts.read(verdicts.state(path)) is None
+    with charz.open(path) as db:
+        db.models()
 
 
 def test_the_lines_of_a_file_do_not_depend_on_who_writes_it(planted: Planted) -> None:

@@ -196,12 +196,13 @@ class Core:
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
         if self._opened is None:
-            from . import interruption, workspace
+            from . import interruption, verdicts, workspace
 
+            opened = verdicts.state(self.path)
             connection = workspace.read(self.path, create, self.access)
             try:
                 refuses = not self._is_lenient
-                self._of_file = workspace.examined(connection, self.path, self.access, refuses)
+                self._of_file = workspace.examined(connection, self.path, self.access, refuses, opened)
             except BaseException:
                 connection.close()
                 raise

@@ -32,27 +32,30 @@ class Verdict:
 
 
 def state(path: Path) -> State | None:
-    """What a verdict is about: this state of the file, and this charz. None of a file whose log is not folded in yet."""
+    """What a verdict is about: this state of the file, and this charz. None where there is no file, or its log is not folded in yet."""
     if path.with_name(f"{path.name}.wal").exists():
         return None
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, charz()]
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, charz()]
 
 
-def read(path: Path) -> Verdict | None:
-    """What was found in a file as it is now, by this charz."""
-    kept = _kept().get(_key(path))
-    if kept is None or kept["state"] != state(path):
+def read(now: State | None) -> Verdict | None:
+    """What this charz found in a file in a state."""
+    kept = None if now is None else _kept().get(_key(now))
+    if kept is None or kept["state"] != now:
         return None
     found = {name: tuple(values) for name, values in kept["found"].items()}
     return Verdict(Found(**found), kept["altered"])
 
 
-def write(path: Path, verdict: Verdict) -> None:
-    """Keep what was found in a file as it is now."""
+def write(now: State, verdict: Verdict) -> None:
+    """Keep what was found in a file in a state."""
     kept = _kept()
-    kept.pop(_key(path), None)
-    kept[_key(path)] = {"state": state(path), **dataclasses.asdict(verdict)}
+    kept.pop(_key(now), None)
+    kept[_key(now)] = {"state": now, **dataclasses.asdict(verdict)}
     newest = dict(list(kept.items())[-_MOST:])
     cache.write(_NAME, ".json", json.dumps(newest).encode())
 
@@ -63,9 +66,8 @@ def _kept() -> dict[str, dict[str, Any]]:
     return kept
 
 
-def _key(path: Path) -> str:
-    found = path.stat()
-    return f"{found.st_dev}:{found.st_ino}"
+def _key(now: State) -> str:
+    return f"{now[0]}:{now[1]}"
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from .access import Access
 if TYPE_CHECKING:
     from charz.sql.foreign import Found, Own
 
-    from .verdicts import Verdict
+    from .verdicts import State, Verdict
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
@@ -134,18 +134,23 @@ _own_in_memory: list[Own] = []
 
 
 def examined(
-    connection: duckdb.DuckDBPyConnection, path: Path, access: Access = Access(), refuses: bool = True
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    access: Access = Access(),
+    refuses: bool = True,
+    opened: State | None = None,
 ) -> list[str]:
     """What every answer from a file says of it: objects that charz did not put there, shipped rows that are others.
 
     Raises `CharzError` where macros take the place of functions, or objects of charz's names are others, unless they are
-    trusted. A file is examined once, and again when it has changed.
+    trusted. A file is examined once, and again when it has changed: `opened` is its state before the connection was made, and a
+    verdict is about the file that the connection reads where it still is in that.
     """
     from charz.sql import foreign
 
-    verdict = verdicts.read(path)
+    now = opened if opened is not None and verdicts.state(path) == opened else None
+    verdict = verdicts.read(now)
     if verdict is None:
-        before = verdicts.state(path)
         if cache.fault_of_folder():  # to make a file to compare with would take each command ten seconds
             if refuses and (names := foreign.shadowing(connection)):
                 raise _shadowed(names, path)
@@ -156,8 +161,8 @@ def examined(
             with contextlib.closing(empty()) as ours:
                 counts = foreign.altered(connection, ours, found.tables)
         verdict = verdicts.Verdict(found, counts)
-        if before == verdicts.state(path):
-            verdicts.write(path, verdict)
+        if now is not None and verdicts.state(path) == now:
+            verdicts.write(now, verdict)
     if refuses:
         _refuse(verdict.found, path, access)
     return _said(verdict)
