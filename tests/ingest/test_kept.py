@@ -26,7 +26,7 @@ def compiled() -> rules.Rules:
 
 @pytest.fixture(scope="module")
 def made(compiled: rules.Rules) -> Ingested:
-    found = attempt(parse("synthetic:attention,heads=2,dim=16"), compiled)
+    found = attempt(parse("synthetic:attention_head"), compiled)
     assert isinstance(found, Ingested), found
     return found
 

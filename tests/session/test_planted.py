@@ -98,7 +98,11 @@ def test_shipped_rows_that_are_others_are_counted_in_every_answer(
         assert run(["--db", str(path), *command]) == 0
         said = capsys.readouterr().err
         assert "2 shipped rows are not as charz ships them (hardware_memory 1, hardware_provenance 1)" in said
-    with charz.open(path) as db:
+
+
+@pytest.mark.slow("examines a whole file")
+def test_the_doctor_counts_them_and_says_what_the_cache_holds(planted: Planted) -> None:
+    with charz.open(planted(*ALTERED)) as db:
         found = {row["what"]: row["found"] for row in db.doctor().iter_rows(named=True)}
     assert found["shipped row"] == "hardware_memory 1, hardware_provenance 1"
     assert " MB of at most 100 in " in found["cache"]
@@ -186,7 +190,7 @@ def test_what_is_shipped_needs_no_trust() -> None:
     for text in ("hf:gpt2,attn_implementation=kernels/x", "a.b:c", "x.py"):
         with pytest.raises(CharzError, match="--trust"):
             of_database(text, is_trusted=False)
-        assert of_database(text, is_trusted=True) == parse(text)
+        assert of_database(text, is_trusted=True) == parse(text, trust=True)
 
 
 def test_a_model_without_operators_is_named(planted: Planted) -> None:
