@@ -90,6 +90,7 @@ ALTERED = (
 """Four times the bandwidth, and what the file says of how it was shipped with it."""
 
 
+@pytest.mark.slow("a statement on a fact fires the triggers of the file")
 def test_shipped_rows_that_are_others_are_counted_in_every_answer(
     planted: Planted, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,7 +164,12 @@ def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path / "ran"
 
 
-@pytest.mark.parametrize("source", ["evil.py:Net", "evil:Net", "net.pt2", "net.onnx", "hf:x/config.json"])
+SLOW = pytest.mark.slow("a statement on a fact fires the triggers of the file")
+
+
+@pytest.mark.parametrize(
+    "source", ["evil:Net", *(pytest.param(s, marks=SLOW) for s in ("evil.py:Net", "net.pt2", "net.onnx", "hf:x/config.json"))]
+)
 def test_the_code_that_a_file_names_runs_only_if_it_is_trusted(source: str, planted: Planted, evil: Path) -> None:
     path = planted(f"UPDATE model SET source = '{source}', input_signature = 'input: fp32[B, 4]' WHERE model = 'small'")
     with charz.open(path) as db, pytest.raises(CharzError, match=f"{source.removeprefix('hf:')}.*--trust"):
@@ -201,6 +207,7 @@ def test_a_model_without_operators_is_named(planted: Planted) -> None:
                 ask("small", on="t4")
 
 
+@SLOW
 def test_a_template_that_was_changed_is_not_copied(
     tmp_path: Path, small_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +240,7 @@ def test_a_verdict_is_about_the_file_that_was_opened(planted: Planted, file: Pat
         db.models()
 
 
+@SLOW
 def test_the_lines_of_a_file_do_not_depend_on_who_writes_it(planted: Planted) -> None:
     path = planted(*ALTERED)
     lines = []
