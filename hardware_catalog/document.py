@@ -65,8 +65,6 @@ def read(path: Path) -> Any:
         where = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "broken YAML"
         raise _problem(path, where, str(what), "correct the YAML there") from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise _problem(path, None, str(error), "write it as text, in quotes") from error
 
 
 def _value(node: yaml.Node, path: Path) -> Any:

@@ -8,17 +8,17 @@ name of a function that charz calls, `+` and `=` among them. So the questions he
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
 import duckdb
 
 from charz.schema import about, ddl
+from charz.schema.apart import apart
 
 from .layers import REBUILD
 from .triggers import comparable
@@ -129,15 +129,6 @@ class Found:
         further = [name for name in self.further if name.startswith(_ACTING)]
         changed = [name for name in self.changed if not name.startswith("comment ")]
         return sorted([*self.shadowing, *changed, *further])
-
-
-@contextlib.contextmanager
-def apart(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """A cursor that finds no name of the file unless it says which database it means, and the name of that."""
-    ((current,),) = connection.execute("SELECT system.main.current_database()").fetchall()
-    with connection.cursor() as cursor:
-        cursor.execute("SET search_path = 'temp.main'")
-        yield cursor, current
 
 
 def own(connection: duckdb.DuckDBPyConnection) -> Own:

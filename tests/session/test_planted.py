@@ -40,7 +40,7 @@ def planted(file: Path, tmp_path: Path) -> Planted:
     return made
 
 
-@pytest.mark.parametrize("macro", ["max(x) AS min(x)", '"="(a, b) AS true', "duckdb_functions() AS TABLE SELECT 1 AS i"])
+@pytest.mark.parametrize("macro", ["max(x) AS min(x)", '"="(a, b) AS true', "duckdb_functions() AS TABLE SELECT 1 AS i", "current_database() AS 'x'"])
 def test_a_macro_of_a_functions_name_refuses_the_file_for_readers_too(macro: str, planted: Planted) -> None:
     path = planted(f"CREATE MACRO main.{macro}")
     for trust in (False, True):  # whom one trusts does not make `max` the largest
