@@ -125,9 +125,9 @@ class Found:
 
     @property
     def acting(self) -> list[str]:
-        """What may run when the file is written, sorted."""
+        """What may run when the file is written, sorted; rows that say what the file is made of are made anew unread."""
         further = [name for name in self.further if name.startswith(_ACTING)]
-        changed = [name for name in self.changed if not name.startswith("comment ")]
+        changed = [name for name in self.changed if not name.startswith(("comment ", "rows of "))]
         return sorted([*self.shadowing, *changed, *further])
 
 
