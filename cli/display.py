@@ -33,7 +33,16 @@ def cell(value: object) -> str:
         return f"{value:.6g}"
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="seconds")
-    return one_line(str(value))
+    return one_line(short(str(value)))
+
+
+MOST_LETTERS = 4_000
+"""Of a text in a table for people: the rest of a longer one is counted."""
+
+
+def short(text: str) -> str:
+    """The text, of a long one the beginning and how long it is."""
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters, --format csv writes all)"
 
 
 def one_line(text: str) -> str:
@@ -138,6 +147,14 @@ def _blocks(widths: Sequence[int], most: int, kept: Sequence[int]) -> list[list[
 def _table_width() -> int:
     """Return the width of the terminal, or no limit if output is redirected."""
     return _width() if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
+
+
+def fitted(text: str) -> str:
+    """Lines of the terminal: what is still longer than one, since its columns leave too little room, is broken anywhere."""
+    most = _table_width()
+    if all(len(line) <= most for line in text.split("\n")):
+        return text
+    return "\n".join(line[i : i + most] for line in text.split("\n") for i in range(0, max(len(line), 1), most))
 
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -37,8 +37,8 @@ ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, show_d
 ROWS_HELP = "Rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
 ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, show_default=False)]
 _FORMAT = Annotated[Format, typer.Option("--format", help="Output format.")]
-_TRUST = Annotated[
-    bool, typer.Option("--trust", help="Allow foreign triggers and views in the file, and the code of a .pt2, to run.")
+TRUST = Annotated[
+    bool, typer.Option("--trust", help="Allow foreign views, triggers and macros in the file, and the code that its models name, to run.")
 ]
 _WAIT = Annotated[
     float, typer.Option("--wait", min=0.0, help="Longest wait for another charz that changes the file, in s.")
@@ -87,9 +87,10 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
         "live": (LIVE, False),
         "engine": (ENGINE, None),
         "rows": (ROWS, None),
+        "trust": (TRUST, False),
     }
     if method.asked.is_writing:
-        common |= {"trust": (_TRUST, False), "wait": (_WAIT, Access.wait_s)}
+        common["wait"] = (_WAIT, Access.wait_s)
     if method.asked.more:
         common = {"full": (_FULL, False), **common}
     common = {**{name: (_alone(name), False) for name in method.asked.alone}, **common}
@@ -180,6 +181,7 @@ def _answer(
         write(rows, format, target.out, texts, target.force)
         if sections and chosen is None:
             session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+    session.remind()
     if any(rows.is_failure for rows in found):
         raise typer.Exit(1)
 

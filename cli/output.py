@@ -143,7 +143,7 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
 
 def _header(rows: Rows) -> bytes:
     """Return the heading that names model, part and conditions of all rows."""
-    return f"{display.listed(rows.header.split(', '))}\n\n".encode() if rows.header else b""
+    return display.fitted(f"{display.listed(rows.header.split(', '))}\n\n").encode() if rows.header else b""
 
 
 def _parted(value: Any) -> tuple[float | None, str | None]:
@@ -180,11 +180,11 @@ def encode(
     if format in (Format.csv, Format.json):
         return b"".join(_streamed(columns, [rows], format))
     if format is Format.table and tuple(columns) == explain.COLUMNS:
-        return printable(f"{_derivation(rows)}\n").encode()
+        return printable(display.fitted(f"{_derivation(rows)}\n")).encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS], bare)
     if format is Format.markdown:
         return f"{display.markdown(quantities.headers(columns, bare), cells)}\n".encode()
-    return printable(f"{_table(columns, cells, texts, bare)}\n").encode()
+    return printable(display.fitted(f"{_table(columns, cells, texts, bare)}\n")).encode()
 
 
 def _streamed(columns: Sequence[str], pieces: Iterable[Sequence[Sequence[Any]]], format: Format) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, ENGINE, LIVE, Changes, before, function
+from .options import DATABASE, ENGINE, LIVE, TRUST, Changes, before, function
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Settings of the parser: options after the first word belong to the other command."""
@@ -44,6 +44,7 @@ def command(method: Method) -> typer.Typer:
         db: DATABASE = None,
         live: LIVE = False,
         engine: ENGINE = None,
+        trust: TRUST = False,
     ) -> None:
         asked, arguments = _asked(words)
         if db is not None:
@@ -52,6 +53,8 @@ def command(method: Method) -> typer.Typer:
             arguments = ["--live", *arguments]
         if asked_of := engine or before(context).engine:
             arguments = ["--engine", asked_of, *arguments]
+        if trust:
+            arguments = ["--trust", *arguments]
         options = ((changes, "--set"), (sizes, "--model"), (modules, "--precision"))
         given = Changes(*(_changes(texts, option) for texts, option in options))
         other = typer.Typer(add_completion=False)

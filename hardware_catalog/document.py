@@ -1,15 +1,46 @@
-"""Reading of a YAML file as plain data within limits that no part needs: a file beyond them is refused before it is built."""
+"""Reads a YAML file as plain data, by the rules of YAML 1.2 and within limits that no part needs: what is beyond them is refused
+before it is built."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
 from .problem import CatalogError, Problem
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the engine in C where there is one
+    """Reads plain scalars as the core schema of YAML 1.2 does: `1:28`, `yes`, `010` and dates are texts."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+
+_SCALARS: dict[str, tuple[str, str, Callable[[str], Any]]] = {
+    "null": (r"~|null|Null|NULL|", "~nN", lambda text: None),
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789", lambda text: _integer(text)),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+0123456789.",
+        lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
+    ),
+}
+"""Plain scalars of the core schema (YAML 1.2.2, section 10.3.2): pattern, first letters, and what is made of one."""
+
+_TAG = "tag:yaml.org,2002:"
+
+for _name, (_pattern, _letters, _) in _SCALARS.items():
+    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), [*_letters, *([""] if _name == "null" else [])])
+
+
+def _integer(text: str) -> int:
+    bases = {"0o": 8, "0x": 16}
+    return int(text[2:], bases[text[:2]]) if text[:2] in bases else int(text)
+
 
 MOST_BYTE = 2**20
 """Largest size of a file; the largest shipped part has 12 KB. [byte]"""
@@ -28,13 +59,32 @@ def read(path: Path) -> Any:
     text = _text(path)
     try:
         _check_limits(text, path)
-        return yaml.load(text, Loader=_LOADER)
+        node = yaml.compose(text, Loader=_Loader)
+        return None if node is None else _value(node, path)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "broken YAML"
         raise _problem(path, where, str(what), "correct the YAML there") from error
-    except ValueError as error:  # an impossible date or number, e.g. 2020-13-45
-        raise _problem(path, None, str(error), "write it as text, in quotes") from error
+
+
+def _value(node: yaml.Node, path: Path) -> Any:
+    """What a node says, as plain data. Raises `CatalogError` for a key that is there twice."""
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(one, path) for one in node.value]
+    if not isinstance(node, yaml.MappingNode):
+        kind = node.tag.removeprefix(_TAG)
+        return _SCALARS[kind][2](node.value) if kind in _SCALARS else node.value
+    found: dict[Any, Any] = {}
+    lines: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _problem(path, key_node.start_mark, "a key that is no text", "name each row and column by a word")
+        line, word = key_node.start_mark.line + 1, key_node.value
+        if word in lines:  # `1` and `'1'` name the same row
+            places = f"{word} is there twice, in lines {lines[word]} and {line}"
+            raise _problem(path, key_node.start_mark, places, "keep one of them")
+        found[_value(key_node, path)], lines[word] = _value(value_node, path), line
+    return found
 
 
 def _text(path: Path) -> str:
@@ -55,8 +105,10 @@ def _text(path: Path) -> str:
 
 def _check_limits(text: str, path: Path) -> None:
     depth = count = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=_Loader):
         what = ""
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise _problem(path, event.start_mark, f"a tag, {tag[:80]}", "write the value without it")
         if isinstance(event, yaml.AliasEvent):
             what = f"an alias, *{event.anchor}"
         elif isinstance(event, yaml.CollectionStartEvent):

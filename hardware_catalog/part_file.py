@@ -4,6 +4,7 @@ optional `note`."""
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,13 @@ from .problem import CatalogError, Problem
 SCHEMA = "charz.hardware/1"
 """Value of `schema` in a part file; raised when the format changes."""
 
+NAME = re.compile(r"[a-z0-9_]{1,64}")
+"""Names of parts, of their rows and of their sources: none leads to another folder, is read as code, or looks like another."""
+
+NAME_REMEDY = "1 to 64 of a-z, 0-9 and _"
+
+MOST_ALIAS_LETTERS = 120
+
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
 _TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", "sources", *SECTIONS} | set(
     SECTIONS["hardware"].model_fields
@@ -32,6 +40,11 @@ _WRITTEN_AS = {
     int: "write a whole number",
     float: "write a number",
 }
+
+
+def is_name(text: object) -> bool:
+    """Whether a text can be the name of a part, of a row of it or of a source."""
+    return isinstance(text, str) and NAME.fullmatch(text) is not None
 
 
 def read(path: Path) -> Part:
@@ -56,8 +69,7 @@ class _Reader:
     def part(self, content: dict[str, Any]) -> Part:
         if content.get("schema") != SCHEMA:
             self.fault("schema", content.get("schema"), f"write `schema: {SCHEMA}`")
-        if not isinstance(content.get("id"), str) or not content["id"]:
-            self.fault("id", content.get("id"), "give the part a name, form factor and memory included")
+        self.name("id", content.get("id"), "give the part a name, form factor and memory included: ")
         for name in content.keys() - _TOP:
             self.fault(name, content[name], f"unknown field; known: {', '.join(sorted(_TOP))}")
         part = Part(str(content.get("id")), self.path)
@@ -76,10 +88,18 @@ class _Reader:
             raise CatalogError(self.problems)
         return part
 
+    def name(self, place: str, name: object, remedy: str = "") -> None:
+        """Hold a name that files, columns and statements are named by against `NAME`."""
+        if not is_name(name):
+            self.fault(place, None if name is None else repr(name), f"{remedy}{NAME_REMEDY}")
+
     def aliases(self, names: object) -> list[str]:
+        """What else people call the part: texts of one line, which name nothing but it."""
         if isinstance(names, list) and all(isinstance(name, str | int | float) for name in names):
-            return [str(name) for name in names]
-        self.fault("aliases", names, "write a list of names")
+            found = [str(name) for name in names]
+            if all(name.isprintable() and 0 < len(name) <= MOST_ALIAS_LETTERS for name in found):
+                return found
+        self.fault("aliases", names, f"write a list of names, each of 1 to {MOST_ALIAS_LETTERS} printable letters")
         return []
 
     def sources(self, sources: object) -> list[Source]:
@@ -90,6 +110,7 @@ class _Reader:
             return []
         found = []
         for source_id, columns in sources.items():
+            self.name(f"sources.{source_id}", source_id)
             try:
                 found.append(Source(**{"licence": None, **columns, "source_id": str(source_id)}))
             except (TypeError, ValueError):
@@ -118,6 +139,8 @@ class _Reader:
 
     def row(self, part: Part, section: str, key: str, columns: object) -> None:
         place = f"{section}.{key}"
+        for word in key.split(".") if section == "peak" else [key]:
+            self.name(place, word)
         if not isinstance(columns, dict):
             self.fault(place, columns, "write a mapping from column to value")
             return

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .compile.rules import Rules
-from .rows import Ingested
+from .rows import Ingested, decoded, encoded
 from .sources.spec import Spec
 
-RESULT = "number bigint, result binary"
-"""Columns of the workers' answers."""
+RESULT = "number bigint, result string"
+"""Columns that come back."""
 
 
 def results(spark: Any, specs: Sequence[Spec], rules: Rules, tasks: int) -> Iterator[tuple[Spec, Ingested | str]]:
@@ -28,7 +28,7 @@ def results(spark: Any, specs: Sequence[Spec], rules: Rules, tasks: int) -> Iter
     table = pyarrow.table({"number": list(range(len(specs))), "request": pyarrow.array(requests, pyarrow.binary())})
     frame = spark.createDataFrame(table).repartition(min(tasks, len(specs)), "number").mapInArrow(traced, RESULT)
     for row in frame.toLocalIterator():
-        yield specs[row.number], pickle.loads(bytes(row.result))
+        yield specs[row.number], decoded(row.result)
 
 
 def traced(batches: Iterator[Any]) -> Iterator[Any]:
@@ -39,7 +39,7 @@ def traced(batches: Iterator[Any]) -> Iterator[Any]:
         requests = [pickle.loads(request) for request in batch.column(1).to_pylist()]
         numbers = dict(zip((spec for spec, _ in requests), batch.column(0).to_pylist(), strict=True))
         for spec, result in _attempted(list(numbers), requests[0][1]):
-            packed = pyarrow.array([pickle.dumps(result)], pyarrow.binary())
+            packed = pyarrow.array([encoded(result)], pyarrow.string())
             yield pyarrow.record_batch({"number": [numbers[spec]], "result": packed})
 
 
@@ -64,10 +64,10 @@ def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingeste
         with process.stdin as requests:
             pickle.dump((list(specs), rules), requests)
         for spec in specs:
-            try:
-                yield spec, pickle.load(process.stdout)
-            except EOFError:
-                raise died(spec) from None
+            line = process.stdout.readline()
+            if not line.endswith(b"\n"):
+                raise died(spec)
+            yield spec, decoded(line)
 
 
 def answer() -> None:
@@ -78,5 +78,5 @@ def answer() -> None:
     with os.fdopen(os.dup(1), "wb") as results:
         os.dup2(2, 1)
         for spec in specs:
-            pickle.dump(attempt(spec, rules), results)
+            results.write(f"{encoded(attempt(spec, rules))}\n".encode())
             results.flush()

@@ -6,8 +6,8 @@ none, with every file of the user's that it opened. A trace that is kept holds f
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import json
 import os
 import pickle
 import subprocess
@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from charz.schema import cache
 from charz.schema.errors import CharzError
 
 from .compile.rules import Rules
 from .identity import environment
-from .rows import Ingested
+from .rows import Ingested, decoded, encoded
 
-KEPT = 64
-"""Traces that stay in the folder."""
+_ENDING = ".json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +47,40 @@ class Trace:
     """Files that were read, relative to the folder where they lie beneath it, each with a hash of its content."""
 
 
-def traced(request: Request, where: Path, place: str, folder: Path) -> tuple[Ingested, bool]:
-    """The rows of a model whose code lies in `where`, and whether they were kept in `folder`; `place` names what `where` holds, the same
+def traced(request: Request, where: Path, place: str) -> tuple[Ingested, bool]:
+    """The rows of a model whose code lies in `where`, and whether they were kept; `place` names what `where` holds, the same
     of the same content. Raises `CharzError` where the model cannot be traced."""
     asked = f"{request.text!r} {request.inputs!r} {request.rules.fingerprint} {environment()} {place}"
-    path = folder / f"{hashlib.sha256(asked.encode()).hexdigest()[:32]}.trace"
-    found = _read(path)
-    if found and isinstance(found.result, Ingested) and all(_hash(where / name) == seen for name, seen in found.files):
-        path.touch()
+    name = f"trace-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
+    content = cache.read(name, _ENDING)
+    found = _decoded(content) if content is not None else None
+    if found and isinstance(found.result, Ingested) and all(_hash(where / file) == seen for file, seen in found.files):
         return found.result, True
     command = [sys.executable, "-m", __name__]
     done = subprocess.run(command, cwd=where, input=pickle.dumps(request), capture_output=True, check=False)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").splitlines()
         raise CharzError("a version cannot be ingested", request.text, lines[-1] if lines else "no message")
-    found = pickle.loads(done.stdout)
+    found = _decoded(done.stdout)
+    if found is None:
+        raise CharzError("a version cannot be ingested", request.text, "its process wrote what are no rows")
     if isinstance(found.result, str):
         raise CharzError("a version cannot be ingested", request.text, found.result)
-    _keep(path, found)
+    cache.write(name, _ENDING, done.stdout)
     return found.result, False
 
 
-def _read(path: Path) -> Trace | None:
-    with contextlib.suppress(OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError):
-        found = pickle.loads(path.read_bytes())
-        return found if isinstance(found, Trace) else None
-    return None
+def _encoded(trace: Trace) -> bytes:
+    return json.dumps({"rows": encoded(trace.result), "files": trace.files}).encode()
 
 
-def _keep(path: Path, trace: Trace) -> None:
-    """Write a trace beside its place and move it there; where the folder cannot be written, none is kept."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(pickle.dumps(trace))
-        os.replace(part, path)
-        newest_first = sorted(path.parent.glob("*.trace"), key=lambda kept: kept.stat().st_mtime, reverse=True)
-        for old in newest_first[KEPT:]:
-            old.unlink()
+def _decoded(content: bytes) -> Trace | None:
+    """A trace from JSON, of which nothing is run; None where it is none."""
+    try:
+        found = json.loads(content)
+        return Trace(decoded(found["rows"]), tuple((str(name), str(seen)) for name, seen in found["files"]))
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _hash(path: Path) -> str:
@@ -127,7 +123,7 @@ def main() -> None:
     found = [
         (os.path.relpath(path, here) if path.startswith(here + os.sep) else path, _hash(Path(path))) for path in files
     ]
-    out.buffer.write(pickle.dumps(Trace(result, tuple(found))))
+    out.buffer.write(_encoded(Trace(result, tuple(found))))
     out.flush()
 
 

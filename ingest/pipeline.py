@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import charz
-from charz.schema.errors import is_interrupt
+from charz.schema.errors import CharzError, is_interrupt
 
 from .compile import compile_graph
 from .compile.rules import Rules
@@ -65,6 +65,9 @@ def ingest_request(request: Request, rules: Rules, train: bool = False) -> Inges
     """
     started = time.perf_counter()
     graph, traced = to_graph(request)
+    if all(operator.is_view for operator in graph.operators):
+        next = "ingest one that computes something"
+        raise CharzError("a model without operators", request.source, "nothing of it runs on a part", next)
     if train:
         add_backward(graph, rules.classes)
     columns = workload(graph)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from charz.schema.row import Row
+from charz.schema import database
+from charz.schema.row import ModelRow, Row
 from charz.schema.workload import (
     AccessTerm,
     Edge,
     LayoutCopy,
+    Model,
     Module,
     Operator,
     OperatorLayout,
@@ -37,6 +40,33 @@ class Ingested:
     columns: dict[type[Row], Columns]
     remark: str = ""
     """Remark on chosen and omitted inputs of the traced example."""
+
+
+def encoded(result: Ingested | str) -> str:
+    """A model's rows, or why there are none, as JSON: what reads it runs nothing."""
+    if isinstance(result, str):
+        return json.dumps({"error": result})
+    columns = {row_type.TABLE: values for row_type, values in result.columns.items()}
+    return json.dumps({"model": result.model, "columns": columns, "remark": result.remark})
+
+
+def decoded(text: str | bytes) -> Ingested | str:
+    """The rows that `encoded` wrote, or why there are none. Raises `ValueError` for a text that it did not write."""
+    found = json.loads(text)
+    if isinstance(found, dict) and isinstance(error := found.get("error"), str):
+        return error
+    try:
+        types = {row_type.TABLE: row_type for row_type in database.TABLES if issubclass(row_type, ModelRow)}
+        columns: dict[type[Row], Columns] = {types[table]: _checked(types[table], values) for table, values in found["columns"].items()}
+        return Ingested(_checked(Model, found["model"]), columns, str(found["remark"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not the rows of a model") from error
+
+
+def _checked(row_type: type[Row], values: dict[str, Any]) -> dict[str, Any]:
+    if unknown := values.keys() - row_type.model_fields.keys():
+        raise KeyError(*unknown)
+    return dict(values)
 
 
 def content_hash(columns: Mapping[type[Row], Columns], model: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from . import ddl
+from .apart import apart
 from .errors import CharzError
 
 
@@ -38,11 +39,9 @@ def named(path: Path | str) -> Iterator[None]:
 
 
 def check_whole(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Read every value of the file. Raises `CharzError` if one of its blocks is damaged."""
-    query = (
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
-    )
-    with named(path):
-        for schema, table in connection.execute(query).fetchall():
-            name = f"{ddl.quote(schema)}.{ddl.quote(table)}"
-            connection.execute(f"SELECT BIT_XOR(HASH(t)) FROM {name} AS t").fetchall()
+    """Read every value of the file. Raises `CharzError` where a block of it is damaged."""
+    query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal"
+    with named(path), apart(connection) as (cursor, current):
+        for schema, table in cursor.execute(query, [current]).fetchall():
+            name = f"{ddl.quote(current)}.{ddl.quote(schema)}.{ddl.quote(table)}"
+            cursor.execute(f"SELECT BIT_XOR(HASH(t)) FROM {name} AS t").fetchall()

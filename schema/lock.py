@@ -80,8 +80,7 @@ def _acquire(lock: Path, name: Path, deadline: float) -> int:
             raise disk.not_written(name, error) from error
         try:
             if _is_acquired(descriptor, lock):
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, str(os.getpid()).encode())
+                _sign(descriptor, lock, name)
                 return descriptor
             if time.monotonic() >= deadline:
                 raise _held(name, os.pread(descriptor, 20, 0).decode(errors="replace").strip())
@@ -90,6 +89,16 @@ def _acquire(lock: Path, name: Path, deadline: float) -> int:
             raise
         os.close(descriptor)
         time.sleep(_POLL_S)
+
+
+def _sign(descriptor: int, lock: Path, name: Path) -> None:
+    """Write down who holds the lock; where there is no room for that, the lock is gone again."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+    except OSError as error:
+        lock.unlink(missing_ok=True)
+        raise disk.not_written(name, error) from error
 
 
 def _is_acquired(descriptor: int, lock: Path) -> bool:

@@ -9,7 +9,8 @@ import duckdb
 
 from charz import __version__
 
-from . import about, damage, layout
+from . import about, damage, ddl, layout
+from .apart import apart
 from .errors import CharzError
 
 _ATTEMPTS = 20
@@ -107,12 +108,15 @@ def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
 
 
 def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND table_name = ?"
-    if not connection.execute(query, [about.TABLE]).fetchall():
-        raise CharzError("a DuckDB file that charz did not write", str(path), next="name a charz database with --db")
-    query = f"SELECT value FROM {about.TABLE} WHERE key = ?"
-    if connection.execute(query, [about.LAYOUT]).fetchall() != [(layout.fingerprint(),)]:
-        made = about.read(connection).get("charz_version", "of an unknown version")
+    query = "SELECT 1 FROM duckdb_tables() WHERE database_name = $1 AND schema_name = 'main' AND table_name = $2"
+    with apart(connection) as (cursor, current):
+        if not cursor.execute(query, [current, about.TABLE]).fetchall():
+            raise CharzError(
+                "a DuckDB file that charz did not write", str(path), next="name a charz database with --db"
+            )
+        known = dict(cursor.execute(f"SELECT key, value FROM {ddl.quote(current)}.main.{about.TABLE}").fetchall())
+    if known.get(about.LAYOUT) != layout.fingerprint():
+        made = known.get("charz_version", "of an unknown version")
         raise CharzError(
             "another version of charz made this database",
             str(path),

@@ -76,7 +76,9 @@ def in_si(text: str, unit: str) -> float | None:
     """Convert a number with or without its unit (`1e9`, `64KiB`, `128GB/s`) to `unit`, empty for a count; None for other text or another
     unit."""
     known = multiples(unit)
-    match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµ/]*(?:[cm]m2)?)\s*", text)
+    match = re.fullmatch(
+        r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµ/]*(?:[cm]m2)?)\s*", text
+    )
     if not match or (match[2] and match[2] not in known):
         return None
     return float(match[1]) * known.get(match[2], 1.0)

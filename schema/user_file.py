@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from . import disk, unfinished
-from .errors import CharzError
+from .errors import CharzError, printable
 
 _MARK = "user.charz"
 """Extended attribute of a file that charz wrote: a digest of its contents, so that an edited file no longer counts as charz's."""
@@ -66,8 +66,9 @@ def write_pieces(out: Path, pieces: Iterable[bytes], force: bool = False) -> Non
 
 
 def no_formula(text: str) -> str:
-    """Quote a CSV cell that a spreadsheet would take for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _is_number(text) else text
+    """Return a CSV cell without control characters, quoted if a spreadsheet would take it for a formula."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) and not _is_number(text) else text
 
 
 def _is_number(text: str) -> bool:
@@ -168,7 +169,7 @@ def _digest() -> hashlib.blake2b:
 
 
 def _not_written(out: Path, error: OSError | ValueError) -> CharzError:
-    if isinstance(error, OSError) and disk.is_full(error):
+    if isinstance(error, OSError) and disk.is_full(error) and not _is_stream(out):
         return disk.full(out)
     reason = getattr(error, "strerror", None) or str(error)
     return CharzError("cannot write the file", str(out), reason, "name another with --out")

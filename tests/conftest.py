@@ -161,9 +161,9 @@ def cache(folder: Path) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def users_cache() -> Path:
     """The cache that charz uses outside of tests, where a new file has every part."""
-    from charz.session import template
+    from charz.schema import cache
 
-    return template.folder().parent
+    return cache.folder().parent
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ The first symbolic dimension of an input is taken for the batch where it comes f
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from charz.schema.errors import CharzError
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, SEQUENCE, Request
 from .inputs import SYMBOLS, parse_input
-from .onnx_graph import INSTEAD, OnnxModule
+from .onnx_graph import INSTEAD, UNFIT, OnnxModule
 from .onnx_operators import HOST, TENSOR, Block, Step
 from .onnx_operators.moves import TYPES
 from .spec import Spec
@@ -31,12 +32,25 @@ RESIZING = ("Resize", "Upsample")
 
 DOMAINS = ("", "ai.onnx")
 
+MOST_NODES = 20_000
+"""Of a graph, its functions put in their places: so many take 300 U and 4 GB."""
+
+MOST_SIZE, MOST_ELEMENTS = 2**31 - 1, 2**40
+"""Of a dimension, and of an input or constant: products of more overflow."""
+
 
 def build(spec: Spec) -> Request:
     """The graph as a module with example inputs of its own sizes. Raises CharzError."""
     torchvision_schemas.prepare()
     path = Path(spec.name)
-    graph = _load(path, spec.name).graph
+    try:
+        return _built(spec, path, _load(path, spec.name).graph)
+    except (*UNFIT, RecursionError, OverflowError, RuntimeError) as error:  # fields that contradict each other
+        said = (str(error) or repr(error)).splitlines()[0]
+        raise CharzError("not a model of ONNX", spec.name, said, INSTEAD) from error
+
+
+def _built(spec: Spec, path: Path, graph: Any) -> Request:
     numbers: dict[str, Any] = {}
     weights: dict[str, torch.Tensor] = {}
     steps = _block(graph, (numbers, weights), {}, "").steps
@@ -68,7 +82,48 @@ def _load(path: Path, name: str) -> Any:
         model = onnx.load(str(path), load_external_data=False)
     except Exception as error:  # whatever the reader of protocol buffers raises on other bytes
         raise CharzError("not a model of ONNX", name, str(error).splitlines()[0] if str(error) else "") from error
+    _check_count(model, name)
     return _as_defined(model)
+
+
+def _check_count(model: Any, name: str) -> None:
+    """Raise `CharzError` for more nodes than are read, those counted that the model's own functions stand for."""
+    functions = {(f.domain, f.name): f for f in model.functions}
+    counts: dict[tuple[str, str], int] = {}
+
+    def count(nodes: Iterable[Any], within: tuple[tuple[str, str], ...]) -> int:
+        total = 0
+        for node in nodes:
+            called = (node.domain, node.op_type)
+            if called in within:
+                raise CharzError("not a model of ONNX", name, f"its function {node.op_type} calls itself", INSTEAD)
+            if called in functions:
+                if called not in counts:
+                    counts[called] = count(_nodes(functions[called]), (*within, called))
+                total += counts[called]
+            else:
+                total += 1
+            if total > MOST_NODES:
+                at_most = f"at most {MOST_NODES:,} are read"
+                raise CharzError("more nodes than are read", name, at_most, "ingest a part of it, or the nn.Module")
+        return total
+
+    count(_nodes(model.graph), ())
+
+
+def _size(size: int, where: str) -> int:
+    """A dimension. Raises `CharzError` for one that no tensor has."""
+    if not 0 <= size <= MOST_SIZE:
+        raise CharzError("not the size of a tensor", where, f"it is {size}", f"write one from 0 to {MOST_SIZE}")
+    return size
+
+
+def _shape(sizes: Iterable[int], where: str) -> tuple[int, ...]:
+    """Dimensions of a tensor. Raises `CharzError` for those that none has."""
+    found = tuple(_size(size, where) for size in sizes)
+    if (elements := math.prod(found)) > MOST_ELEMENTS:
+        raise CharzError("more elements than a tensor may have", where, f"{elements:,}, at most {MOST_ELEMENTS:,}")
+    return found
 
 
 def _as_defined(model: Any) -> Any:
@@ -112,7 +167,7 @@ def _add_input(request: Request, name: str, value: Any, spec: Spec) -> None:
     shape, axes = [], {}
     for dimension, size in enumerate(value.type.tensor_type.shape.dim):
         if size.HasField("dim_value"):
-            shape.append(size.dim_value)
+            shape.append(_size(size.dim_value, f"{spec.name}: {name}, dimension {dimension}"))
             continue
         powers, example = SYMBOLS["B" if dimension == 0 else "S"]
         asked = spec.batch if powers == BATCH else spec.sequence
@@ -124,7 +179,7 @@ def _add_input(request: Request, name: str, value: Any, spec: Spec) -> None:
     kind = TYPES.get(value.type.tensor_type.elem_type)
     if kind is None:
         raise CharzError("an input of a type that is not read", f"{spec.name}: {name}")
-    request.keywords[name] = torch.empty(shape, dtype=kind, device="meta")
+    request.keywords[name] = torch.empty(_shape(shape, f"{spec.name}: {name}"), dtype=kind, device="meta")
     request.axes[name] = axes
 
 
@@ -144,6 +199,7 @@ Values = tuple[dict[str, Any], dict[str, torch.Tensor]]
 def _block(graph: Any, found: Values, around: dict[str, str], prefix: str) -> Block:
     """The steps of a graph and of those within its nodes, whose constants are added to those found. The graph's own names stand
     behind a prefix, since graphs side by side may call their values alike."""
+    _check_names(graph)
     own = {n.name for n in (*graph.input, *graph.initializer)} | {n for node in graph.node for n in node.output}
     names = {"": "", **around, **{name: prefix + name for name in own if name}}
     for kept, read in zip(found, _constants(graph), strict=True):
@@ -153,6 +209,17 @@ def _block(graph: Any, found: Values, around: dict[str, str], prefix: str) -> Bl
         tuple(names[o.name] for o in graph.output),
         tuple(_step(node, found, names) for node in graph.node if node.op_type != "Constant"),
     )
+
+
+def _check_names(graph: Any) -> None:
+    """Raise `CharzError` for a name that two nodes write, or a node and an input or constant."""
+    made = {n.name: "an input or constant" for n in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        for name in filter(None, node.output):
+            if name in made:
+                where = f"{name}, by {made[name]} and by {node.op_type}"
+                raise CharzError("not a model of ONNX", where, "one name is written twice", INSTEAD)
+            made[name] = f"{node.op_type} {node.name}".rstrip()
 
 
 def _constants(graph: Any) -> Values:
@@ -181,11 +248,12 @@ def _value(stored: Any, is_read: bool = False) -> Any:
     kind = TYPES.get(stored.data_type)
     if kind is None:
         raise CharzError("a constant of a type that is not read", stored.name)
-    count = torch.Size(stored.dims).numel()
+    shape = _shape(stored.dims, stored.name)
+    count = math.prod(shape)
     is_vector = len(stored.dims) <= 1 and count <= MOST_NUMBERS and not kind.is_floating_point
     if (is_vector or is_read or not stored.dims) and stored.data_location != onnx.TensorProto.EXTERNAL:
         return onnx.numpy_helper.to_array(stored).tolist()
-    return torch.empty(tuple(stored.dims), dtype=kind, device="meta")
+    return torch.empty(shape, dtype=kind, device="meta")
 
 
 def _attribute(attribute: Any) -> Any:

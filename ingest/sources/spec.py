@@ -87,6 +87,30 @@ def parse(text: str, **options: object) -> Spec:
     return replace(spec, **given)  # type: ignore[arg-type]
 
 
+RUNNING = {"factory": "import and call", "exported": "load", "onnx_file": "open"}
+"""Modules of this package whose names say what is imported or opened, with the word for it."""
+
+_PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|true|false", re.IGNORECASE)
+
+
+def of_database(text: str, is_trusted: bool) -> Spec:
+    """What a database says of where a model came from: anybody may have written it. Raises CharzError, unless it is trusted, where
+    making that model again would import code, open a file or hand a library more than numbers."""
+    spec = parse(text, trust=is_trusted)
+    if is_trusted:
+        return spec
+    would = RUNNING.get(spec.module, "")
+    if spec.module == "huggingface":
+        further = [f"{key}={value}" for key, value in spec.settings if not _PLAIN.fullmatch(value)]
+        would = "open" if spec.name.endswith(".json") else f"set {', '.join(further)} of" if further else ""
+    if would:
+        raise CharzError(
+            "what a database names runs only if you trust it", spec.shown, f"to make this model again would {would} it",
+            "--trust does so, if you trust who wrote the file",
+        )  # fmt: skip
+    return spec
+
+
 def _with_ending(name: str, options: dict[str, object]) -> tuple[str, dict[str, object]]:
     """Move the ending of a stored name (`resnet18,batch=8,train`) into the options. Raise CharzError
     where the two contradict each other."""

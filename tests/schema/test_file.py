@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from charz.schema import disk, file
+from charz.schema import disk, file, lock
 from charz.schema.errors import CharzError
 
 from .conftest import add_source, sources
@@ -300,3 +301,18 @@ while time.monotonic() < end:
     for name, count in zip(names, counts, strict=True):
         assert count > 0, name
         assert sum(source.startswith(name) for source in found) == count, name
+
+
+def test_a_lock_for_which_the_disk_has_no_room_is_gone_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "charz.duckdb"
+
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", no_room)
+        with pytest.raises(CharzError, match="the disk is full"), lock.writing(path, path, 0.0):
+            pass
+    assert list(tmp_path.iterdir()) == []
+    with lock.writing(path, path, 0.0):
+        assert [found.name for found in tmp_path.iterdir()] == [".charz.duckdb.lock"]

@@ -156,6 +156,8 @@ def answer(
                 from .notebook import Frame
 
                 rows = body(self, *args, **kwargs)
+                session: Any = getattr(self, "session", self)
+                session.remind()
                 return Frame.of(rows.frame(), rows.bare)
 
         method.asked = Asked(body, sections, more, is_writing, alone, files, instead)  # type: ignore[attr-defined]

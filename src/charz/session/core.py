@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from charz.schema import user_file
+from charz.schema import cache, user_file
 from charz.schema.errors import CharzError, unknown_name
 
 from .access import Access, database_path
@@ -135,6 +135,9 @@ class Core:
         self._ground: Ground | None = None
         self._known: Catalog | None = None
         self._engine: tuple[Endpoint, Manifest] | None = None
+        self._of_file: list[str] = []
+        self._is_lenient = False
+        """Whether a file is opened of which answers could be wrong: to say why."""
 
     def __enter__(self) -> Self:
         return self
@@ -191,9 +194,17 @@ class Core:
         if self._opened and self._opened[0] != _state(self.path):
             self.close()
         if self._opened is None:
-            from . import interruption, workspace
+            from . import interruption, verdicts, workspace
 
+            opened = verdicts.state(self.path)
             connection = workspace.read(self.path, create, self.access)
+            try:
+                refuses = not self._is_lenient
+                self._of_file = workspace.examined(connection, self.path, self.access, refuses, opened)
+            except BaseException:
+                connection.close()
+                raise
+            self._tell_of_cache()
             if self.is_guarded:
                 interruption.shut(connection)
             if self.access.engine:
@@ -204,6 +215,17 @@ class Core:
                 remote.hide(connection, catalog(connection))
             self._opened = (_state(self.path), connection)
         return self._opened[1]
+
+    def remind(self) -> None:
+        """Say what every answer from the file says of it: rows that charz ships and that are others there, objects that are not
+        charz's."""
+        for line in (self._parent or self)._of_file:
+            self.messages.warn(line)
+
+    def _tell_of_cache(self) -> None:
+        """Say which kept files were made anew, and why."""
+        for line in cache.said():
+            self.messages.warn(line)
 
     def _relations(self) -> Catalog:
         """Return the catalog of the file's views and maintained tables, read once."""
@@ -289,11 +311,12 @@ class Core:
             from . import workspace
 
             self._empty = workspace.empty()
+            self._tell_of_cache()
         return self._empty
 
     @contextlib.contextmanager
     def changing(
-        self, create: bool = True, fills: bool = True, is_engine_done: bool = False
+        self, create: bool = True, fills: bool = True, is_engine_done: bool = False, repairs: bool = False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield a connection for one transaction, and replace the file when the block ends without an error.
 
@@ -307,7 +330,8 @@ class Core:
             self._parent.close()
         from . import workspace
 
-        with workspace.change(self.path, create, self.access) as connection:
+        with workspace.change(self.path, create, self.access, repairs) as connection:
+            self._tell_of_cache()
             yield connection
             if fills:
                 self._fill(connection)
@@ -413,6 +437,18 @@ class Core:
         if name in known:
             return name
         raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
+
+    def _check_computes(self, models: Sequence[str]) -> None:
+        """Raise `CharzError` for a model of which nothing runs, and say which of all the models of the file have no answers for
+        that."""
+        query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"
+        idle = [name for (name,) in self.connection().execute(query).fetchall()]
+        asked = [name for name in models if name in idle]
+        if asked:
+            next = "leave it out, or ingest what computes"
+            raise CharzError("a model without operators has no answers", ", ".join(asked), next=next)
+        if idle and not models:
+            self.messages.warn(f"left out: {', '.join(idle)}, which have no operators")
 
     def part_name(self, name: str) -> str:
         """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
@@ -535,6 +571,7 @@ class Core:
 
     def _scoped_for(self, question: Question) -> Scoped:
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
+        self._check_computes(models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
         self._check_caps(parts, question.caps)

@@ -31,7 +31,7 @@ class Frame(pl.DataFrame):
     def _repr_html_(self, **_: Any) -> str:
         """Render the first rows in display units, with a column's own name on hover."""
         titles = zip(self.columns, headers(self.columns, self.bare), strict=True)
-        head = "".join(f'<th title="{escape(name)}">{escape(title)}</th>' for name, title in titles)
+        head = "".join(f'<th title="{escape(printable(name))}">{escape(printable(title))}</th>' for name, title in titles)
         rows = self.head(SHOWN_ROWS).iter_rows()
         body = "".join(
             f"<tr>{''.join(_cell(value, '' if name in self.bare else name) for name, value in zip(self.columns, row, strict=True))}</tr>"

@@ -6,47 +6,75 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 import charz
-from charz.schema import file
+from charz.schema import cache, file, lock
 from charz.schema.errors import CharzError
 
+from . import verdicts
+
+if TYPE_CHECKING:
+    from charz.sql.foreign import Own
+
 _MADE_FROM = ("schema", "sql", "hardware_catalog")
-"""Folders of the package that determine an empty database."""
-KEPT = 4
-"""Number of templates that are kept, for several versions of charz."""
+"""Folders of the package whose code and data decide what an empty database holds."""
 _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
+_WAIT_S = 60.0
+"""How long another process that makes the template is waited for. [s]"""
+
+Fill = Callable[[duckdb.DuckDBPyConnection], None]
+
+_own: dict[Path, Own] = {}
+"""What templates hold, by where that is kept, read once a process."""
 
 
-def ready(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Path | None:
-    """Return the template, made with `fill` on first use; None where the cache is unusable."""
-    into = folder()
+def ready(fill: Fill) -> Path | None:
+    """The template, made with `fill` when there is none yet; None when the cache cannot be used."""
     fingerprint = _fingerprint()
-    path = into / f"{fingerprint}.duckdb"
-    if path.is_file():
+    name = f"empty-{fingerprint}"
+    if path := cache.find(name, ".duckdb"):
         return path
+    if cache.fault_of_folder():
+        return None
+    place = cache.folder() / name
     try:
-        into.mkdir(parents=True, exist_ok=True)
-        with file.replace(path, create=True) as connection:
-            fill(connection)
-        if _fingerprint() != fingerprint:  # someone has edited charz meanwhile
-            path.unlink()
-            return None
-        _forget_older(into)
+        with lock.writing(place, place, _WAIT_S), cache.making(name, ".duckdb") as part:
+            if path := cache.find(name, ".duckdb"):
+                return path
+            if part is None:
+                return None
+            part.unlink()
+            with file.replace(part, create=True) as connection:
+                fill(connection)
+            if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
+                return None
+            return cache.keep(part, name, ".duckdb")
     except (OSError, CharzError, duckdb.IOException):
         # A full disk, a missing right or a competing process: the caller fills its own file.
         return None
-    return path
 
 
-def folder() -> Path:
-    """Return charz's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "charz"
+def own(fill: Fill) -> Own | None:
+    """What the template holds, kept beside it: to read it from there takes a tenth of a second; None without a template."""
+    from charz.sql import foreign
+
+    name = f"own-{verdicts.charz()}"
+    place = cache.folder() / name
+    if place not in _own:
+        content = cache.read(name, ".json")
+        if content is not None:
+            _own[place] = json.loads(content)
+        elif path := ready(fill):
+            with contextlib.closing(file.connect(path)) as connection:
+                _own[place] = foreign.own(connection)
+            cache.write(name, ".json", json.dumps(_own[place]).encode())
+    return _own.get(place)
 
 
 def _fingerprint() -> str:
@@ -57,11 +85,3 @@ def _fingerprint() -> str:
             if path.suffix in _SUFFIXES:
                 digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:24]
-
-
-def _forget_older(place: Path) -> None:
-    """Delete all but the newest templates; one that is being copied stays readable."""
-    with contextlib.suppress(OSError):  # another process may do the same
-        newest_first = sorted(place.glob("*.duckdb"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in newest_first[KEPT:]:
-            path.unlink()

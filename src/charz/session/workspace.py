@@ -9,18 +9,24 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from charz import __version__
-from charz.schema import about, file
+from charz.schema import about, cache, file
 from charz.schema.errors import CharzError
 from charz.sql import views
 
-from . import template
+from . import template, verdicts
 from .access import Access
+
+if TYPE_CHECKING:
+    from charz.sql.foreign import Found, Own
+
+    from .verdicts import State, Verdict
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
@@ -59,10 +65,13 @@ def _numbers(version: str) -> list[int]:
 
 
 @contextlib.contextmanager
-def change(path: Path, create: bool = True, access: Access = Access()) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection to a copy that replaces the database when the block ends without an error.
+def change(
+    path: Path, create: bool = True, access: Access = Access(), repairs: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a copy that takes the database's place when the block ends without an error.
 
-    Raise `CharzError` for a file with foreign views, triggers or macros, unless `access` trusts them.
+    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted; for one
+    whose macros take the place of functions in any case, but where it `repairs` a trusted one, which drops them.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
     scenarios, views and maintained tables.
@@ -74,27 +83,117 @@ def change(path: Path, create: bool = True, access: Access = Access()) -> Iterat
             _check_not_newer(connection, path)
         if is_there and not access.trust:
             check_own(connection, path)
+        elif is_there:
+            _refuse_shadowing(connection, path, repairs)
         _complete(connection)
         yield connection
 
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` for a file with views, triggers or macros that are not charz's."""
+    """Raise `CharzError` where a file that is to be written holds views, triggers or macros that charz did not put there."""
     from charz.sql import foreign
 
-    with contextlib.closing(empty()) as own:
-        known = foreign.objects(own)
     is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()
-    found = foreign.foreign_objects(connection, known, compare_texts=is_same)
-    if found:
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        exists = f"{', '.join(found[:5])}{more}"
-        raise CharzError(
-            "the database contains foreign views, triggers or macros",
-            str(path),
-            exists,
-            "--trust writes it anyway, e.g. `charz doctor --repair --trust`",
-        )
+    whole = foreign.found(connection, own(), is_whole=True, compare_texts=is_same)
+    if whole.shadowing:
+        raise _shadowed(whole.shadowing, path)
+    if found := whole.acting:
+        next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
+        raise CharzError("the database holds what charz did not put there", str(path), _some(found), next)
+
+
+def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: bool) -> None:
+    """Raise `CharzError` where macros take the place of functions, or drop them."""
+    from charz.sql import foreign
+
+    if names := foreign.shadowing(connection):
+        if not drops:
+            raise _shadowed(names, path)
+        foreign.drop_macros(connection, names)
+
+
+def _shadowed(names: Sequence[str], path: Path) -> CharzError:
+    next = "`charz doctor --repair --trust` drops them"
+    return CharzError("macros of the database take the place of functions", str(path), _some(names), next)
+
+
+def own() -> Own:
+    """What a file without models holds."""
+    from charz.sql import foreign
+
+    if known := template.own(_complete):
+        return known
+    if not _own_in_memory:
+        with contextlib.closing(_in_memory()) as connection:
+            _own_in_memory.append(foreign.own(connection))
+    return _own_in_memory[0]
+
+
+_own_in_memory: list[Own] = []
+"""What a file without models holds, where no template can be kept."""
+
+
+def examined(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    access: Access = Access(),
+    refuses: bool = True,
+    opened: State | None = None,
+) -> list[str]:
+    """What every answer from a file says of it: objects that charz did not put there, shipped rows that are others.
+
+    Raises `CharzError` where macros take the place of functions, or objects of charz's names are others, unless they are
+    trusted. A file is examined once, and again when it has changed: `opened` is its state before the connection was made, and a
+    verdict is about the file that the connection reads where it still is in that.
+    """
+    from charz.sql import foreign
+
+    now = opened if opened is not None and verdicts.state(path) == opened else None
+    verdict = verdicts.read(now)
+    if verdict is None:
+        if cache.fault_of_folder():  # to make a file to compare with would take each command ten seconds
+            if refuses and (names := foreign.shadowing(connection)):
+                raise _shadowed(names, path)
+            return [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
+        found = foreign.found(connection, own())
+        counts: dict[str, int] = {}
+        if found.tables:
+            with contextlib.closing(empty()) as ours:
+                counts = foreign.altered(connection, ours, found.tables)
+        verdict = verdicts.Verdict(found, counts)
+        if now is not None and verdicts.state(path) == now:
+            verdicts.write(now, verdict)
+    if refuses:
+        _refuse(verdict.found, path, access)
+    return _said(verdict)
+
+
+def _refuse(found: Found, path: Path, access: Access) -> None:
+    if found.shadowing:
+        raise _shadowed(found.shadowing, path)
+    if found.changed and not access.trust:
+        next = "`charz doctor --repair --trust` puts charz's own in their place, --trust reads it all the same"
+        what = "objects of charz in the database are not as charz made them"
+        raise CharzError(what, str(path), _some(found.changed), next)
+
+
+def _said(verdict: Verdict) -> list[str]:
+    """Lines on a file that is read all the same."""
+    lines = []
+    if others := [*verdict.found.changed, *verdict.found.further]:
+        lines.append(f"the database holds what charz did not put there: {_some(others)}")
+    if verdict.found.lacking:
+        lines.append(f"the database lacks {_some(verdict.found.lacking)}: `charz doctor --repair` puts them back")
+    if count := sum(verdict.altered.values()):
+        tables = ", ".join(f"{table} {number}" for table, number in sorted(verdict.altered.items()))
+        is_are = "row is" if count == 1 else "rows are"
+        lines.append(f"{count:,} shipped {is_are} not as charz ships them ({tables}): `charz hardware sync` lists them")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def empty() -> duckdb.DuckDBPyConnection:

@@ -128,7 +128,7 @@ class Diff(Core):
             wanted = {"old": old, "new": new}
             asked = inputs or self._inputs([old, new], known)
             path, found = self._made.enter_context(versions.ingested(self.path, wanted, known, asked, self.messages))
-            session = self._made.enter_context(type(self)(path, messages=self.messages))
+            session = self._made.enter_context(type(self)(path, messages=self.messages, access=self.access))
             self._versions[old, new, inputs] = session, (found["old"], found["new"])
         return self._versions[old, new, inputs]
 

@@ -67,7 +67,7 @@ class Sql(Core):
             self.connection()  # updates a file of an older charz, since the other process cannot write
             with sandbox.asked(
                 scoped_to,
-                (self.path, self.access.is_live, self._scope, self._changes, *narrowing),
+                (self.path, self.access, self._scope, self._changes, *narrowing),
                 text,
                 limits,
             ) as answered:
@@ -165,8 +165,8 @@ class Sql(Core):
 
 
 def scoped_to(
-    path: Path, is_live: bool, scope: Scope, changes: Sequence[Varied], *narrowing: Any
+    path: Path, access: Access, scope: Scope, changes: Sequence[Varied], *narrowing: Any
 ) -> duckdb.DuckDBPyConnection:
     """Open a database for the process that runs a user's SQL; print what is left out on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
-    return Sql(path, messages=messages, access=Access(is_live=is_live)).child(scope, changes)._scoped_to(*narrowing)
+    return Sql(path, messages=messages, access=Access(access.trust, is_live=access.is_live)).child(scope, changes)._scoped_to(*narrowing)

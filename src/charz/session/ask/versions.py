@@ -16,7 +16,7 @@ import duckdb
 
 from charz.schema.errors import CharzError
 
-from .. import template, workspace
+from .. import workspace
 from ..messages import Messages
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messag
         place = _check_out(match["revision"], folder, text)
     request = kept.Request(model, tuple(inputs), rules)
     with messages.progress(f"tracing {text}", 1) as done:
-        found, is_kept = kept.traced(request, where, place, template.folder() / "traces")
+        found, is_kept = kept.traced(request, where, place)
         done(text)
     messages.remark(f"{text} reuses an earlier trace" if is_kept else f"{text} is traced")
     return found

@@ -8,6 +8,7 @@ from charz import sandbox
 from charz.hardware_catalog.calibration import questions
 from charz.schema.errors import CharzError
 
+from ..access import Access
 from ..core import Core, Scope
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def of_session(session: Core, text: str) -> str:
 
     session.connection()  # updates a file of an older charz, since the other process cannot write
     query = questions.matching(of_text(text))
-    of_file = (session.path, False, Scope(), (), query, (), (), None, None, None, None)
+    of_file = (session.path, Access(session.access.trust), Scope(), (), query, (), (), None, None, None, None)
     with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:
         (column,) = answered.table().columns
     return f"x.measurement_id IN ({', '.join(map(str, column.to_pylist())) or 'NULL'})"

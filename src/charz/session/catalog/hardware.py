@@ -50,6 +50,15 @@ class PartText:
     text: str
 
 
+def _name(text: str) -> str:
+    """The id of a part that a file is named by. Raises `CharzError` for a text that can be none, of a database that others wrote too."""
+    from charz.hardware_catalog import part_file
+
+    if not part_file.is_name(text):
+        raise CharzError("not an id of a part", text, next=f"write --id with {part_file.NAME_REMEDY}")
+    return text
+
+
 def _written(make: Callable[..., PartText]) -> Callable[..., str]:
     """Make a method that returns a part's text also a command that writes a file and returns its name."""
 
@@ -140,7 +149,7 @@ class Hardware:
         connection = self.session.catalog()
         hardware = resolve(connection, part)
         name = id or f"{hardware}_copy"
-        return PartText(name, part_text.dumped(connection, hardware, name))
+        return PartText(_name(name), part_text.dumped(connection, hardware, name))
 
     @_written
     def template(
@@ -157,7 +166,7 @@ class Hardware:
         connection = self.session.catalog()
         _check_family(connection, family)
         name = id or f"my_{family}"
-        return PartText(name, part_text.template(connection, family, name))
+        return PartText(_name(name), part_text.template(connection, family, name))
 
     @_written
     def import_(

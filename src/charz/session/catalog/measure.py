@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -230,9 +229,11 @@ class Measure(Calibrate, Fusion):
         return measured
 
     def _new_part_file(self, part_id: str) -> Path:
-        """Return the draft's path. Raise `CharzError` for an invalid id, for another's part and for an existing file."""
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", part_id):
-            raise CharzError("not an id of a part", part_id, next="use letters, digits, _ and -, e.g. my_machine")
+        """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
+        from charz.hardware_catalog import part_file
+
+        if not part_file.is_name(part_id):
+            raise CharzError("not an id of a part", part_id, next=f"use {part_file.NAME_REMEDY}, e.g. my_machine")
         path = Path(f"{part_id}.yaml")
         if path.exists():
             next = "move or remove it to characterize again"

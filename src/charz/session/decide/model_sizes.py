@@ -35,11 +35,13 @@ _WORDS = {
 """Settings for width and depth of a model, by source."""
 
 
-def specs(model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
-    """Return the requests of every combination of the sizes, by label. Raise `CharzError` for a model without such a size."""
-    from charz.ingest.sources.spec import parse
+def specs(session: Core, model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
+    """The models of every combination of the sizes, by what is changed. Raises `CharzError` for a model without such a size, and
+    as `own` does."""
+    from charz.ingest.sources.spec import of_database, parse
 
-    base = parse(model)
+    is_stored = model in session._names("model")
+    base = of_database(model, session.access.trust) if is_stored else parse(model, trust=session.access.trust)
     axes = [[(name, shown(one)) for one in given("size", name, value)] for name, value in sizes.items()]
     if math.prod(map(len, axes)) > MOST_SIZES:
         raise CharzError("too many models", str(math.prod(map(len, axes))), f"at most {MOST_SIZES} are possible")
@@ -78,16 +80,24 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
 
 
 def own(session: Core, model: str) -> Spec:
-    """Return the request that makes a model again: by its name if that names its source, else from its source with its name and inputs."""
+    """The request that makes a model again: by its name where that says where it came from, else from there under the name and
+    with the inputs that it has. Raises `CharzError` where that would run code that only the file names, unless it is trusted."""
     from charz.ingest.sources.inputs import again
-    from charz.ingest.sources.spec import parse
+    from charz.ingest.sources.spec import of_database, parse
 
     query = "SELECT source, input_signature FROM model WHERE model = ?"
     found = session.connection().execute(query, [model]).fetchone()
-    if found is None or parse(model).source == found[0]:
-        return parse(model)
-    spec = parse(found[0])
-    return replace(spec, stored=model, inputs=again(found[1]) if spec.module == "factory" else ())
+    if found is None:
+        return parse(model, trust=session.access.trust)
+    source, signature = found
+    try:
+        is_named = parse(model).source == source
+    except CharzError:
+        is_named = False
+    if is_named:
+        return of_database(model, session.access.trust)
+    spec = of_database(source, session.access.trust)
+    return replace(spec, stored=model, inputs=again(signature) if spec.module == "factory" else ())
 
 
 def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:

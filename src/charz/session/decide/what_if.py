@@ -135,8 +135,8 @@ class WhatIf(Core):
         return Rows(("variant", *columns), rows, told.views)
 
     def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, _Variants]:
-        """Return a session that has the model in other sizes, and the names there, the model's own first."""
-        wanted = model_sizes.specs(model, sizes)
+        """A session that has the model in other sizes, and the names there, the model's own first."""
+        wanted = model_sizes.specs(self, model, sizes)
         if model not in self._names("model"):
             wanted = {AS_IS: model_sizes.own(self, model), **wanted}
         session, found = self._copied(repr((model, sorted(sizes.items()))), wanted)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
-
-from charz.schema.errors import CharzError
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..answer import Rows, answer
 from ..axes import names
@@ -14,6 +12,9 @@ from ..parameters import AnyModels, Parts, Text
 from .check import Check, Every
 from .refresh import Refresh
 from .sample import Grid
+
+if TYPE_CHECKING:
+    from charz.sql.foreign import Found
 
 _FINDING = ("what", "is_well", "found", "next")
 
@@ -39,22 +40,40 @@ class Doctor(Check, Refresh):
         `--repair` installs views and triggers anew and evaluates every maintained table; models and what people wrote stay.
         """
         self.stays_here("a check of the file")
-        from charz.schema import database
         from charz.sql import views
 
         if repair:
-            with self.changing(create=False) as connection:
+            with self.changing(create=False, repairs=True) as connection:
                 views.install(connection)
                 self._refreshed(connection)
-        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
-        parts = [self.part_name(name) for name in names(on)] or self._names("hardware")
-        grid = Grid(self.connection(), chosen, parts)
         if section == "invariants":
-            return self._violations(grid, every)
-        rows = [self._version(), self._foreign(), self._lacking()]
+            return self._violations(self._grid(models, on), every)
+        self._is_lenient = True
+        try:
+            return self._findings(models, on, every)
+        finally:
+            self._is_lenient = False
+
+    def _grid(self, models: AnyModels, on: Parts) -> Grid:
+        """Return the targets of these models and parts, of all where none are named."""
+        chosen = [self.model_name(name) for name in names(models)] or self._names("model")
+        return Grid(self.connection(), chosen, [self.part_name(name) for name in names(on)] or self._names("hardware"))
+
+    def _findings(self, models: AnyModels, on: Parts, every: bool) -> Rows:
+        """Return each finding about the file."""
+        from charz.schema import database
+
+        rows = [self._version(), *self._cache()]
+        found = self._found()
+        rows += [self._foreign(found), self._shipped(found)]
+        if found.shadowing:
+            self.messages.remark("the rest is checked once no macro replaces a function")
+            return Rows(_FINDING, rows, is_failure=True)
+        rows.append(self._lacking())
         if not rows[-1][1]:
             self.messages.remark("the rest is checked once nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
+        grid = self._grid(models, on)
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
             checked = [*self._maintained(grid, every, done), *self._missing()]
             broken = {name: count for name, count in self._counts(grid, every, done).items() if count}
@@ -78,15 +97,46 @@ class Doctor(Check, Refresh):
         found = f"charz {known.get('charz_version')}, layout {known.get(about.LAYOUT)}, views {known.get('views_fingerprint')}"
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
-    def _foreign(self) -> tuple[str, bool, str, str]:
-        """Find views, triggers and macros that are not charz's."""
+    def _cache(self) -> list[tuple[str, bool, str, str]]:
+        """What the user's cache holds, and why it cannot be used where that is so."""
+        from charz.schema import cache
+
+        if fault := cache.fault_of_folder():
+            return [("cache", False, fault, "set XDG_CACHE_HOME and XDG_STATE_HOME to folders of yours")]
+        files = cache.contents()
+        total = sum(byte for _, byte in files)
+        found = ", ".join(f"{name.partition('.')[0]} {byte / 10**6:.1f} MB" for name, byte in files[:5])
+        more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+        text = f"{total / 10**6:.1f} MB of at most {cache.MOST_BYTE // 10**6} in {cache.folder()}: {found}{more}"
+        return [("cache", total <= cache.MOST_BYTE, text, "")]
+
+    def _found(self) -> Found:
+        """What the file holds that charz did not put there, triggers and texts among it."""
+        from charz.schema import about
+        from charz.sql import foreign, views
+
         from .. import workspace
 
-        try:
-            workspace.check_own(self.connection(), self.path)
-        except CharzError as error:
-            return "foreign object", False, error.exists, "drop them, or write with --trust"
-        return "foreign object", True, "none", ""
+        is_same = about.read(self.connection()).get("views_fingerprint") == views.fingerprint()
+        return foreign.found(self.connection(), workspace.own(), is_whole=True, compare_texts=is_same)
+
+    def _foreign(self, found: Found) -> tuple[str, bool, str, str]:
+        """Objects that charz did not put there, or that are others."""
+        objects = [*found.shadowing, *(n for n in found.changed if not n.startswith("rows of ")), *found.further]
+        next = "drop them, or write with --trust; `charz doctor --repair --trust` drops macros of functions' names"
+        return "foreign object", not objects, _some(sorted(objects)) or "none", next if objects else ""
+
+    def _shipped(self, found: Found) -> tuple[str, bool, str, str]:
+        """Rows that charz ships and that are others: of the user's own edits nothing is wrong."""
+        from charz.sql import foreign
+
+        from .. import workspace
+
+        with contextlib.closing(workspace.empty()) as ours:
+            altered = foreign.altered(self.connection(), ours, found.tables)
+        text = ", ".join(f"{table} {count}" for table, count in sorted(altered.items()))
+        next = "`charz hardware sync` lists them; they are edits, if yours" if altered else ""
+        return "shipped row", True, text or "all as shipped", next
 
     def _lacking(self) -> tuple[str, bool, str, str]:
         """Find views, macros, columns and descriptions of charz that are missing or changed."""

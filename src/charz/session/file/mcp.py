@@ -9,7 +9,7 @@ import math
 import types
 import typing
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +21,11 @@ from ..core import Core
 from ..messages import Messages
 from ..method import methods_of
 from ..parameters import Text
+
+MOST_ANSWER_LETTERS = 1_000_000
+"""Most characters of one answer, since its reader has a bounded context window."""
+MOST_LETTERS = 20_000
+"""Most characters of one value."""
 
 _RUNS_HERE = {"mcp"}
 """Methods that serve on this machine, and change no database."""
@@ -119,15 +124,20 @@ class Toolbox:
         try:
             found = self._rows(name, arguments)
             rows, total = found.first(self._most_rows)
+            self._session.remind()
         except CharzError as error:
             return error.line, True
         except Exception as error:  # noqa: BLE001  a failed answer does not stop the server
             return f"{type(error).__name__}: {' '.join(str(error).split())}", True
         finally:
             self._session.messages = before
-        if total > len(rows):
-            said.append(f"{len(rows)} of {total} rows; narrow the question, or ask `sql` with ORDER BY and LIMIT")
-        told = [{column: _plain(value) for column, value in zip(found.columns, row, strict=True)} for row in rows]
+        told, is_cut = _within(
+            {column: _plain(value) for column, value in zip(found.columns, row, strict=True)} for row in rows
+        )
+        if is_cut:
+            said.append(f"texts of more than {MOST_LETTERS:,} letters are cut; `sql` with substr shows other parts")
+        if total > len(told):
+            said.append(f"{len(told)} of {total} rows; narrow the question, or ask `sql` with ORDER BY and LIMIT")
         return json.dumps({"rows": told, "row_count": total, "notes": said}, ensure_ascii=False, default=str), False
 
     def _rows(self, name: str, arguments: Mapping[str, Any]) -> Rows:
@@ -236,6 +246,30 @@ def _type(hint: Any) -> dict[str, Any]:
             kinds.append("array")
     kinds = list(dict.fromkeys(kinds))
     return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
+
+
+def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """The first rows that one answer has room for, and whether a text of them is cut."""
+    told: list[dict[str, Any]] = []
+    letters, is_cut = 0, False
+    for row in rows:
+        short = {name: _short(value) for name, value in row.items()}
+        letters += len(json.dumps(short, ensure_ascii=False, default=str))
+        if letters > MOST_ANSWER_LETTERS and told:
+            break
+        is_cut |= any(short[name] is not value for name, value in row.items())
+        told.append(short)
+    return told, is_cut
+
+
+def _short(value: Any) -> Any:
+    """A value, of a long text, list or object the beginning of what it reads as."""
+    if isinstance(value, bytes | bytearray | str):
+        return value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]!s}... ({len(value):,} letters)"
+    if isinstance(value, dict | list | tuple):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return value if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters)"
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,79 @@
+"""What the examination of files found, kept in the user's cache: a file that has not changed since is not examined again."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from charz.schema import cache
+from charz.sql import views
+from charz.sql.foreign import Found
+
+_NAME = "examined"
+_MOST = 256
+"""Files whose verdicts are kept."""
+
+State = list[int | str]
+"""What changes with each write of a file, and with each charz that examines it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found in a file."""
+
+    found: Found
+    altered: dict[str, int] = field(default_factory=dict)
+    """Shipped rows that are others, by table."""
+
+
+def state(path: Path) -> State | None:
+    """What a verdict is about: this state of the file, and this charz. None where there is no file, or its log is not folded in yet."""
+    if path.with_name(f"{path.name}.wal").exists():
+        return None
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, charz()]
+
+
+def read(now: State | None) -> Verdict | None:
+    """What this charz found in a file in a state."""
+    kept = None if now is None else _kept().get(_key(now))
+    if kept is None or kept["state"] != now:
+        return None
+    found = {name: tuple(values) for name, values in kept["found"].items()}
+    return Verdict(Found(**found), kept["altered"])
+
+
+def write(now: State, verdict: Verdict) -> None:
+    """Keep what was found in a file in a state."""
+    kept = _kept()
+    kept.pop(_key(now), None)
+    kept[_key(now)] = {"state": now, **dataclasses.asdict(verdict)}
+    newest = dict(list(kept.items())[-_MOST:])
+    cache.write(_NAME, ".json", json.dumps(newest).encode())
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    content = cache.read(_NAME, ".json")
+    kept: dict[str, dict[str, Any]] = {} if content is None else json.loads(content)
+    return kept
+
+
+def _key(now: State) -> str:
+    return f"{now[0]}:{now[1]}"
+
+
+@functools.cache
+def charz() -> str:
+    """What decides how a file is examined and what it is compared with: cheaper than a hash of all that a template is made of."""
+    root = views.ROOT.parent / "hardware_catalog"
+    files = sorted([*root.glob("parts/*/*.yaml"), *root.glob("tables/*.csv"), *(views.ROOT.parent / "schema").glob("*.py")])
+    changed = [(str(path), path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(f"{views.fingerprint()} {changed}".encode()).hexdigest()[:24]

@@ -1,0 +1,250 @@
+"""A file that others made: what shadows a function or changes charz's own is refused, what is there besides and what was changed is
+said in every answer, and what it names runs only if it is trusted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import charz
+from charz.cli.dispatch import run
+from charz.ingest.sources.spec import of_database, parse
+from charz.schema import cache
+from charz.schema.errors import CharzError
+from charz.session import CharzWarning, verdicts, workspace
+from charz.session.access import Access
+
+Planted = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+
+
+@pytest.fixture
+def planted(file: Path, tmp_path: Path) -> Planted:
+    """Makes a copy of the file after statements of another client."""
+
+    def made(*statements: str) -> Path:
+        path = Path(shutil.copy(file, tmp_path / "theirs.duckdb"))
+        with duckdb.connect(str(path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return path
+
+    return made
+
+
+@pytest.mark.parametrize("macro", ["max(x) AS min(x)", '"="(a, b) AS true', "duckdb_functions() AS TABLE SELECT 1 AS i", "current_database() AS 'x'"])
+def test_a_macro_of_a_functions_name_refuses_the_file_for_readers_too(macro: str, planted: Planted) -> None:
+    path = planted(f"CREATE MACRO main.{macro}")
+    for trust in (False, True):  # whom one trusts does not make `max` the largest
+        with charz.open(path, trust=trust) as db, pytest.raises(CharzError, match=r"acro main\..*doctor --repair --trust"):
+            db.compare("small", on="t4")
+    with charz.open(path) as db:
+        found = {row["what"]: row for row in db.doctor().iter_rows(named=True)}
+    assert not found["foreign object"]["is_well"] and macro.partition("(")[0].strip('"') in found["foreign object"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("CREATE OR REPLACE VIEW model_report AS SELECT 1 AS latency_s", "view main.model_report"),
+        ("UPDATE view_catalog SET body = body || ' '", "rows of view_catalog"),
+    ],
+)
+def test_charzs_own_objects_with_another_text_are_read_only_if_trusted(
+    statement: str, name: str, planted: Planted
+) -> None:
+    path = planted(statement)
+    with charz.open(path) as db, pytest.raises(CharzError, match=f"{name[1:]}.*--trust"):
+        db.models()
+    with charz.open(path, trust=True) as db, pytest.warns(CharzWarning, match=name):
+        db.models()
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("CREATE VIEW mine AS FROM read_text('/etc/hostname')", "view main.mine"),
+        ("CREATE MACRO mine() AS 1", "macro main.mine"),
+        ("CREATE SEQUENCE mine START 10000000", "sequence main.mine"),
+    ],
+)
+def test_what_is_there_besides_is_said_in_every_answer(statement: str, name: str, planted: Planted) -> None:
+    with charz.open(planted(statement)) as db:
+        for _ in range(2):
+            with pytest.warns(CharzWarning, match=f"did not put there: {name}"):
+                db.models()
+
+
+ALTERED = (
+    "UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE hardware = 't4' AND level = 'dram'",
+    "UPDATE hardware_provenance SET catalog_value = 4 * catalog_value WHERE hardware = 't4' AND field LIKE 'memory.dram.b%'",
+)
+"""Four times the bandwidth, and what the file says of how it was shipped with it."""
+
+
+@pytest.mark.slow("a statement on a fact fires the triggers of the file")
+def test_shipped_rows_that_are_others_are_counted_in_every_answer(
+    planted: Planted, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = planted(*ALTERED)
+    for command in (["models"], ["hardware", "show", "t4"], ["sql", "SELECT 1"]):
+        assert run(["--db", str(path), *command]) == 0
+        said = capsys.readouterr().err
+        assert "2 shipped rows are not as charz ships them (hardware_memory 1, hardware_provenance 1)" in said
+
+
+@pytest.mark.slow("examines a whole file")
+def test_the_doctor_counts_them_and_says_what_the_cache_holds(planted: Planted) -> None:
+    with charz.open(planted(*ALTERED)) as db:
+        found = {row["what"]: row["found"] for row in db.doctor().iter_rows(named=True)}
+    assert found["shipped row"] == "hardware_memory 1, hardware_provenance 1"
+    assert " MB of at most 100 in " in found["cache"]
+
+
+def test_a_sound_file_says_nothing(file: Path, recwarn: pytest.WarningsRecorder) -> None:
+    with charz.open(file) as db:
+        db.models()
+    assert not [warning for warning in recwarn if issubclass(warning.category, CharzWarning)]
+
+
+def test_a_file_is_examined_once_and_again_when_it_has_changed(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from charz.sql import foreign
+
+    counts = []
+    real = foreign.found
+    monkeypatch.setattr(foreign, "found", lambda *given, **options: (counts.append(1), real(*given, **options))[1])
+    path = planted()
+    for _ in range(3):
+        with charz.open(path) as db:
+            db.models()
+    assert len(counts) == 1
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE MACRO max(x) AS min(x)")
+    with charz.open(path) as db, pytest.raises(CharzError, match="max"):
+        db.models()
+
+
+def test_a_verdict_that_somebody_else_wrote_is_not_believed(planted: Planted) -> None:
+    path = planted("CREATE MACRO max(x) AS min(x)")
+    (cache.folder() / "examined.ffffffffffffffffffffffffffffffff.json").write_text("{}")
+    assert verdicts.read(verdicts.state(path)) is None
+    with charz.open(path) as db, pytest.raises(CharzError, match="max"):
+        db.models()
+
+
+def test_without_a_cache_what_is_not_compared_is_said(
+    planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with charz.open(planted()) as db, pytest.warns(CharzWarning, match="not compared"):
+        db.models()
+    with charz.open(planted("CREATE MACRO max(x) AS min(x)")) as db, pytest.raises(CharzError, match="max"):
+        db.models()
+
+
+@pytest.fixture
+def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Code that leaves a trace when it is imported, in the folder that one works in."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.py").write_text(
+        "import pathlib\nfrom torch import nn\npathlib.Path('ran').touch()\nclass Net(nn.Linear):\n"
+        "    def __init__(self): super().__init__(4, 4)\n"
+    )
+    yield tmp_path / "ran"
+
+
+SLOW = pytest.mark.slow("a statement on a fact fires the triggers of the file")
+
+
+@pytest.mark.parametrize(
+    "source", ["evil:Net", *(pytest.param(s, marks=SLOW) for s in ("evil.py:Net", "net.pt2", "net.onnx", "hf:x/config.json"))]
+)
+def test_the_code_that_a_file_names_runs_only_if_it_is_trusted(source: str, planted: Planted, evil: Path) -> None:
+    path = planted(f"UPDATE model SET source = '{source}', input_signature = 'input: fp32[B, 4]' WHERE model = 'small'")
+    with charz.open(path) as db, pytest.raises(CharzError, match=f"{source.removeprefix('hf:')}.*--trust"):
+        db.what_if({}, "report", "small", modules={"*": "fp16"}, on="t4")
+    assert not evil.exists()
+    if source == "evil.py:Net":  # whose source says more than that it is one
+        with charz.open(path, trust=True) as db:
+            db.what_if({}, "report", "small", modules={"*": "fp16"}, on="t4")
+        assert evil.exists()
+
+
+def test_a_model_that_is_called_as_code_is_runs_no_more(planted: Planted, evil: Path) -> None:
+    path = planted("UPDATE model SET source = 'factory:evil.py:Net', model = 'evil.py:Net' WHERE model = 'small'")
+    with charz.open(path) as db:
+        for sizes, modules in (({"resolution": 64}, None), (None, {"*": "fp16"})):
+            with pytest.raises(CharzError, match="--trust"):
+                db.what_if({}, "report", "evil.py:Net", sizes=sizes, modules=modules, on="t4")
+    assert not evil.exists()
+
+
+def test_what_is_shipped_needs_no_trust() -> None:
+    for text in ("resnet18", "timm:resnet18", "hf:gpt2", "synthetic:mlp,hidden=4", "hf:gpt2,n_layer=2"):
+        assert of_database(text, is_trusted=False) == parse(text)
+    for text in ("hf:gpt2,attn_implementation=kernels/x", "a.b:c", "x.py"):
+        with pytest.raises(CharzError, match="--trust"):
+            of_database(text, is_trusted=False)
+        assert of_database(text, is_trusted=True) == parse(text, trust=True)
+
+
+def test_a_model_without_operators_is_named(planted: Planted) -> None:
+    path = planted("DELETE FROM kernel WHERE model = 'small'")
+    with charz.open(path) as db:
+        for ask in (db.compare, db.report, db.recommend):
+            with pytest.raises(CharzError, match="without operators.*small"):
+                ask("small", on="t4")
+
+
+@SLOW
+def test_a_template_that_was_changed_is_not_copied(
+    tmp_path: Path, small_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted one has four times the bandwidth."""
+    made = workspace.template.ready(workspace._complete)
+    assert made is not None
+    place = tmp_path / "charz"
+    place.mkdir()
+    planted = Path(shutil.copy(made, place / made.name))
+    planted.chmod(0o600)
+    with duckdb.connect(str(planted)) as connection:
+        connection.execute(ALTERED[0])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.find(made.name.partition(".")[0], ".duckdb") is None
+    (line,) = cache.said()
+    assert str(planted) in line and not planted.exists()
+
+
+def test_a_verdict_is_about_the_file_that_was_opened(planted: Planted, file: Path) -> None:
+    """One that took its place meanwhile is not taken for it."""
+    path = planted("CREATE MACRO max(x) AS min(x)")
+    opened = verdicts.state(path)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        path.unlink()
+        shutil.copy(file, path)
+        with pytest.raises(CharzError, match="max"):
+            workspace.examined(connection, path, opened=opened)
+    assert verdicts.read(verdicts.state(path)) is None
+    with charz.open(path) as db:
+        db.models()
+
+
+@SLOW
+def test_the_lines_of_a_file_do_not_depend_on_who_writes_it(planted: Planted) -> None:
+    path = planted(*ALTERED)
+    lines = []
+    for _ in range(2):
+        with duckdb.connect(str(path), read_only=True) as connection:
+            lines.append(workspace.examined(connection, path, Access()))
+    assert lines[0] == lines[1] and "2 shipped rows" in lines[0][0]
