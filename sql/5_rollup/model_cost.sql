@@ -24,9 +24,7 @@ WITH issued_runs AS (
             ELSE (s.kernel_count * s.host_kernel_s + s.view_count * s.host_view_s) * r.host_factor
         END AS host_issue_s
     FROM run_sum AS s
-    INNER JOIN run AS r
-        ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
-        AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
+    INNER JOIN run AS r ON r.run = s.run
 ),
 
 timed_runs AS (
@@ -37,13 +35,13 @@ timed_runs AS (
 )
 
 SELECT
-    model,
+    run.model,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     context,
     phase,
     memory_format,

@@ -52,8 +52,8 @@ SELECT
     c.mbu_fraction
 FROM model_cost AS c
 INNER JOIN run_memory AS m
-    ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
-    AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
+    ON m.run.model = c.model AND m.run.backend = c.backend AND m.run.precision = c.precision AND m.run.batch = c.batch
+    AND m.run.sequence = c.sequence AND m.run.scenario_id = c.scenario_id
 INNER JOIN part AS h ON h.hardware = c.hardware
 LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.backend
 LEFT JOIN part_price AS p ON p.hardware = c.hardware

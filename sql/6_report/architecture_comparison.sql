@@ -22,8 +22,8 @@ WITH costs AS (
         g.assumed_count
     FROM kernel_sum AS k
     INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+        ON r.run.model = k.model AND r.run.backend = k.backend AND r.run.precision = k.precision AND r.run.batch = k.batch
+        AND r.run.sequence = k.sequence AND r.run.scenario_id = k.scenario_id
     INNER JOIN part AS h ON h.hardware = k.hardware
     INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
 ),

@@ -34,8 +34,8 @@ SELECT
     h.is_simulated
 FROM model_cost AS c
 INNER JOIN run AS r
-    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
-    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id
+    ON r.run.model = c.model AND r.run.backend = c.backend AND r.run.precision = c.precision AND r.run.batch = c.batch
+    AND r.run.sequence = c.sequence AND r.run.scenario_id = c.scenario_id
 INNER JOIN part AS h ON h.hardware = c.hardware
 LEFT JOIN part_band AS b
     ON b.hardware = c.hardware AND b.backend = c.backend AND b.batch_class = r.batch_class AND b.quantity = 'energy'

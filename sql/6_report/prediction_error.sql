@@ -37,12 +37,11 @@ FROM measurement AS x
 INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
 INNER JOIN model AS m ON m.model = i.model
 INNER JOIN run AS r
-    ON r.model = m.model AND r.backend = x.backend AND r.precision = x.precision AND r.batch = x.batch
-    AND r.memory_format = x.memory_format AND r.phase <> 'decode'
-    AND r.sequence = COALESCE(x.sequence, m.default_sequence)
+    ON r.run.model = m.model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
+    AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = COALESCE(x.sequence, m.default_sequence)
 INNER JOIN model_cost AS c
-    ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.batch = r.batch
-    AND c.sequence = r.sequence AND c.scenario_id = r.scenario_id AND c.hardware = x.hardware
+    ON c.model = r.run.model AND c.backend = r.run.backend AND c.precision = r.run.precision AND c.batch = r.run.batch
+    AND c.sequence = r.run.sequence AND c.scenario_id = r.run.scenario_id AND c.hardware = x.hardware
 LEFT JOIN part_band AS b
-    ON b.hardware = x.hardware AND b.backend = r.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
+    ON b.hardware = x.hardware AND b.backend = r.run.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
 WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')

@@ -6,13 +6,8 @@ CREATE VIEW recommendation AS
 -- What is unknown compares as more than anything.
 WITH choices AS (
     SELECT
-        k.model,
+        r.run,
         k.hardware,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
         r.context,
         r.phase,
         r.memory_format,
@@ -42,11 +37,11 @@ WITH choices AS (
         ROW_NUMBER() OVER (PARTITION BY k.model ORDER BY k.hardware, k.scenario_id) AS choice_number
     FROM kernel_sum AS k
     INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+        ON r.run.model = k.model AND r.run.backend = k.backend AND r.run.precision = k.precision AND r.run.batch = k.batch
+        AND r.run.sequence = k.sequence AND r.run.scenario_id = k.scenario_id
     INNER JOIN run_memory AS m
-        ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
-        AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
+        ON m.run.model = k.model AND m.run.backend = k.backend AND m.run.precision = k.precision AND m.run.batch = k.batch
+        AND m.run.sequence = k.sequence AND m.run.scenario_id = k.scenario_id
     INNER JOIN part AS h ON h.hardware = k.hardware
     LEFT JOIN part_context AS x ON x.hardware = k.hardware AND x.backend = k.backend
     LEFT JOIN part_price AS p ON p.hardware = k.hardware
@@ -57,41 +52,35 @@ WITH choices AS (
 -- each other in a circle. Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
 losers AS (
     SELECT
-        a.model,
+        a.run,
         a.hardware,
-        a.backend,
-        a.precision,
-        a.batch,
-        a.sequence,
-        a.scenario_id,
         COUNT(*) AS dominated_by_count,
         MIN(b.average_power_w) AS dominating_power_w,
         MIN_BY(
-            CONCAT(b.hardware, ' ', b.backend, ' ', b.precision, ' batch ', CAST(b.batch AS VARCHAR)),
+            CONCAT(b.hardware, ' ', b.run.backend, ' ', b.run.precision, ' batch ', CAST(b.run.batch AS VARCHAR)),
             ROUND(LN(b.latency_s) * 1e8) * 1e5 + b.choice_number
         ) AS dominated_by
     FROM choices AS a
     INNER JOIN choices AS b
-        ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
-        AND b.comparable_scope = a.comparable_scope
-        AND b.latency_s <= a.latency_s * 1.01e0 AND b.comparable_j <= a.comparable_j * 1.01e0
-        AND b.peak_memory_byte <= a.peak_memory_byte * 1.01e0 AND b.comparable_usd <= a.comparable_usd * 1.01e0
-        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour * 1.01e0
+        ON b.run.model = a.run.model AND b.run.sequence = a.run.sequence AND b.context = a.context AND b.phase = a.phase
+        AND b.comparable_scope = a.comparable_scope AND b.latency_s <= a.latency_s * 1.01e0
+        AND b.comparable_j <= a.comparable_j * 1.01e0 AND b.peak_memory_byte <= a.peak_memory_byte * 1.01e0
+        AND b.comparable_usd <= a.comparable_usd * 1.01e0 AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour * 1.01e0
     WHERE
         b.fits_device
         AND (NOT b.is_simulated OR a.is_simulated)
         AND b.together < a.together - 1e-9
-    GROUP BY a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id
+    GROUP BY a.run, a.hardware
 )
 
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.context,
     c.phase,
     c.memory_format,
@@ -100,7 +89,7 @@ SELECT
     c.is_simulated,
     c.latency_s,
     -- Samples finished in a second. [1/s]
-    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.sample_j,
     -- Energy over time. [W]
@@ -128,6 +117,4 @@ SELECT
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     c.assumed_count
 FROM choices AS c
-LEFT JOIN losers AS x
-    ON x.model = c.model AND x.hardware = c.hardware AND x.backend = c.backend AND x.precision = c.precision
-    AND x.batch = c.batch AND x.sequence = c.sequence AND x.scenario_id = c.scenario_id
+LEFT JOIN losers AS x ON x.run = c.run AND x.hardware = c.hardware
