@@ -2,33 +2,22 @@
 -- max over j of (issue_j - D_(j-1)), for which alone the kernels' order is needed.
 -- Grain: run, hardware
 CREATE VIEW run_sum AS
-WITH shape_costs AS (
-    SELECT * FROM clocked_shape
-),
-
-queued_kernels AS (
+WITH queued_kernels AS (
     SELECT
-        k.run,
-        s.hardware,
+        s.* EXCLUDE (kernel_count, launch_count, view_count),
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.kernel_count END AS kernel_count,
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.launch_count END AS launch_count,
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.view_count END AS view_count,
         s.host_factor * (
             (k.position + 1 - CASE WHEN s.bias_is_kernel THEN 0 ELSE k.issued_bias_count END) * s.host_kernel_s
             + k.issued_view_count * s.host_view_s
         ) AS issued_s,
-        s.device_s,
         SUM(s.device_s) OVER (
-            PARTITION BY k.run, s.hardware ORDER BY k.position
+            PARTITION BY s.run, s.hardware ORDER BY k.position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS device_end_s
-    FROM run_kernel AS k
-    INNER JOIN shape_costs AS s ON s.run = k.run AND s.shape_id = k.shape_id
-    WHERE s.dispatch = 'async_queue'
-),
-
-host_leads AS (
-    SELECT
-        run, hardware, MAX(issued_s - device_end_s + device_s) AS lead_s
-    FROM queued_kernels
-    GROUP BY run, hardware
+    FROM clocked_shape AS s
+    LEFT JOIN run_kernel AS k ON k.run = s.run AND k.shape_id = s.shape_id AND s.dispatch = 'async_queue'
 ),
 
 summed_shapes AS (
@@ -72,8 +61,9 @@ summed_shapes AS (
         MAX(host_view_s) AS host_view_s,
         MAX(run_call_s) AS run_call_s,
         MAX(dram_byte_per_s) AS dram_byte_per_s,
-        MAX(dense_ops_per_s) AS dense_ops_per_s
-    FROM shape_costs
+        MAX(dense_ops_per_s) AS dense_ops_per_s,
+        MAX(issued_s - device_end_s + device_s) AS lead_s
+    FROM queued_kernels
     GROUP BY run, hardware
 )
 
@@ -129,6 +119,5 @@ SELECT
     s.dram_byte_per_s,
     s.dense_ops_per_s,
     -- Largest lead of the host over the device; null where the host does not run ahead. [s]
-    l.lead_s
+    s.lead_s
 FROM summed_shapes AS s
-LEFT JOIN host_leads AS l ON l.run = s.run AND l.hardware = s.hardware
