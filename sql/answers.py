@@ -24,6 +24,7 @@ from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
 from .keys import CHAIN
+from .keys import RUN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
@@ -31,7 +32,10 @@ from .layers import HARDWARE, REPORT, WORKLOAD
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
 
-_RUNS_ON_PARTS = f"SELECT {', '.join(KEYS)} FROM run JOIN {SUPPORT} USING (backend, precision)"
+_ON_PARTS = f"JOIN {SUPPORT} AS t ON t.backend = r.run.backend AND t.precision = r.run.precision"
+"""Join of the parts that execute a run `r`."""
+
+_RUNS_ON_PARTS = f"SELECT {', '.join(f'r.run.{key}' if key in RUN else f't.{key}' for key in KEYS)} FROM run AS r {_ON_PARTS}"
 """Query of the keys of every run on every part."""
 
 MARK = "is_at_hand"
@@ -208,15 +212,14 @@ def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None 
     """Every stored run, of some models, on every part that has no answer at hand. Models without any share a scope."""
     wanted = "TRUE" if models is None else f"r.model IN {listed(models)}"
     query = f"""
-        SELECT r.model, t.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
-        FROM run AS r
-        JOIN {SUPPORT} AS t USING (backend, precision)
+        SELECT r.model, r.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
+        FROM ({_RUNS_ON_PARTS}) AS r
         JOIN (SELECT model, backend, COUNT(*) AS kernels FROM kernel GROUP BY model, backend) AS k USING (model, backend)
         ANTI JOIN {table(connection)} AS s
-            ON s.model = r.model AND s.hardware = t.hardware AND s.scenario_id = r.scenario_id
+            ON s.model = r.model AND s.hardware = r.hardware AND s.scenario_id = r.scenario_id
         WHERE {wanted}
-        GROUP BY r.model, t.hardware
-        ORDER BY r.model, t.hardware
+        GROUP BY r.model, r.hardware
+        ORDER BY r.model, r.hardware
     """
     rows = connection.execute(query).fetchall()
     parts: dict[tuple[str, tuple[int, ...]], list[str]] = {}
@@ -257,7 +260,6 @@ def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable
 def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> Scope | None:
     """Begin the table that a question is answered from, with the rows at hand of a connection whose runs and targets are scoped
     already, none where `is_live`; gives what of the scope is left to evaluate, None where nothing is."""
-    pairs = f"SELECT r.*, t.hardware FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
     limits = [f"scenario_id IN {listed(scope.stored)}"] if scope.scenarios is not None else []
     if scope.models is not None:
         limits.append(f"model IN {listed(scope.models)}")
@@ -266,9 +268,9 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> 
     if scope.changed:
         limits.append(f"hardware NOT IN {listed(scope.changed)}")
     is_kept = "FALSE" if is_live else " AND ".join(limits) or "TRUE"
-    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({pairs}) USING (model, hardware, scenario_id) WHERE {is_kept}"
+    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id) WHERE {is_kept}"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {kept}")
-    missing = f"SELECT * FROM ({pairs}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
+    missing = f"SELECT * FROM ({_RUNS_ON_PARTS}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     query = f"""
         SELECT LIST(DISTINCT model ORDER BY model), LIST(DISTINCT hardware ORDER BY hardware), LIST(DISTINCT scenario_id),
             LIST(DISTINCT (hardware, backend, precision)), (SELECT COUNT(*) FROM temp.{TAKEN})
@@ -309,7 +311,7 @@ def evaluate_portions(
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
     """True when every stored run on every part has its answers at hand; no row is there that is not right."""
     query = (
-        f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
+        f"SELECT (SELECT COUNT(*) FROM ({_RUNS_ON_PARTS})) = (SELECT COUNT(*) FROM {STORED})"
     )
     return bool(connection.execute(query).fetchall()[0][0])
 
@@ -338,8 +340,7 @@ def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -
     """Rows at hand of a scope that the live views give otherwise, by relation: other texts and integers, and numbers that are
     apart by more than rounding; and those of runs and parts that are no more. Reads, writes nothing."""
     known = catalog(connection)
-    pairs = f"SELECT r.model, t.hardware, r.scenario_id FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
-    lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({pairs}) USING (model, hardware, scenario_id)"
+    lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id)"
     found = {"stored": connection.execute(lost).fetchall()[0][0]}
     for _ in evaluated(connection, scope, relations(connection)):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {EVALUATED} AS {evaluation(known)}")

@@ -3,7 +3,10 @@ a name means something else says so above it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 KEYS = {
+    "run": "The run as one value: model, backend, precision policy, batch, sequence and number of its conditions (`scenario_id`).",
     "model": "Model, as `charz models` lists it.",
     "hardware": "Part of the catalog.",
     "backend": "How the graph is executed: `eager`, `inductor`, `tensorrt`, ...",
@@ -21,6 +24,22 @@ KEYS = {
 
 CHAIN = "efficiency_chain"
 """Column that tells groups of parts and backends apart which take the same efficiencies; tables that have it and no part are of them."""
+
+RUN = ("model", "backend", "precision", "batch", "sequence", "scenario_id")
+"""Fields of `run`, the column by which relations below the reports tell runs apart."""
+
+
+def place(columns: Collection[str], key: str) -> str | None:
+    """How a condition on a relation's rows names a key: a field of `run` or a column; None where the rows have no such key."""
+    if "run" in columns and key in RUN:
+        return f"run.{key}"
+    return key if key in columns else None
+
+
+def natural(columns: Collection[str]) -> list[str]:
+    """Columns of a relation with `run` taken apart."""
+    return [name for column in columns for name in (RUN if column == "run" else (column,))]
+
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id")
 """Columns that tell runs on parts apart."""

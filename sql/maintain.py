@@ -75,7 +75,7 @@ def _evaluate_runs(
     tables = [table.name for table in catalog(connection).tables(WORKLOAD)]
     with triggers.writing(connection):
         for name in tables:
-            connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios)}")
+            connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios, 'run.')}")
         for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), tables):
             for name in tables if portion.is_first else ():
                 rows = f"SELECT * FROM temp.{ddl.quote(name)}"
@@ -134,10 +134,10 @@ def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> di
     found |= dict.fromkeys(names, 0)
     scope = dataclasses.replace(runs_anew(connection, None, None), runs=runs)
     for portion in evaluate.evaluated(connection, scope, names):
-        of_portion = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()])
+        of_portion = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()], "run.")
         for name in names:
             found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", f"{of_portion} AND ({runs})")
-    lost = "model NOT IN (SELECT model FROM model) OR scenario_id NOT IN (SELECT scenario_id FROM scenario)"
+    lost = "run.model NOT IN (SELECT model FROM model) OR run.scenario_id NOT IN (SELECT scenario_id FROM scenario)"
     for name in names:  # rows of models and scenarios that are no more
         query = f"SELECT count(*) FROM {stored(connection, name)} WHERE {lost}"
         found[name] += connection.execute(query).fetchall()[0][0]
@@ -157,8 +157,8 @@ def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, con
     return int(connection.execute(query).fetchall()[0][0])
 
 
-def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:
-    """Condition on rows that carry the keys of runs."""
-    parts = [f"model IN {listed(models)}"] if models is not None else []
-    parts += [f"scenario_id IN {listed(scenarios)}"] if scenarios is not None else []
+def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None, within: str = "") -> str:
+    """Condition on rows that carry the keys of runs, as columns or `within` another (`run.`)."""
+    parts = [f"{within}model IN {listed(models)}"] if models is not None else []
+    parts += [f"{within}scenario_id IN {listed(scenarios)}"] if scenarios is not None else []
     return " AND ".join(parts) or "TRUE"

@@ -67,7 +67,7 @@ def note_implausible(scoped: Scoped, messages: Messages) -> None:
     """Say which numbers may be, though they hardly are: off by a unit, or forgotten."""
     found = [
         *scoped.execute("SELECT hardware, implausible FROM assumed_input WHERE implausible IS NOT NULL").fetchall(),
-        *scoped.execute("SELECT model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
+        *scoped.execute("SELECT run.model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
     ]
     if not found:
         return

@@ -150,7 +150,7 @@ class Train(Core):
 
     def _say_ideal(self, scoped: Scoped) -> None:
         """Say of an answer that is no framework's that it is an ideal, and which frameworks there are."""
-        query = "SELECT DISTINCT framework FROM split_framework JOIN run USING (backend) WHERE is_ideal"
+        query = "SELECT DISTINCT framework FROM split_framework AS f JOIN run AS r ON r.run.backend = f.backend WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
             known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY framework, backend").fetchall()
             self.messages.remark(

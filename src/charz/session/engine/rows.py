@@ -19,6 +19,7 @@ from charz import __version__
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 from charz.sql import spark
+from charz.sql.keys import RUN, natural
 from charz.sql.layers import WORKLOAD
 
 from .store import Store
@@ -138,7 +139,7 @@ def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str
         is_of_model = name in tables or (
             relation is not None
             and relation.layer == WORKLOAD
-            and "model" in relation.columns
+            and {"model", "run"} & set(relation.columns)
             and Measurement.TABLE not in known.upstream([name])
         )
         found += [name] if is_of_model else []
@@ -157,8 +158,10 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
     rules = repr(sorted(maintain.rules(connection).items()))
-    columns = ", ".join(ddl.quote(column) for column in known.relations["run"].columns)
-    hashed = f"SELECT model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY model"
+    # Not of `run` as one value: the engine gives equal rows of nested types other hashes.
+    names = natural(known.relations["run"].columns)
+    columns = ", ".join(f"run.{name}" if name in RUN else ddl.quote(name) for name in names)
+    hashed = f"SELECT run.model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY run.model"
     runs = {model: found for model, *found in connection.execute(hashed).fetchall()}
     query = "SELECT model, content_hash, rules_fingerprint FROM model ORDER BY model"
     models = {
