@@ -28,6 +28,11 @@ CHAIN = "efficiency_chain"
 RUN = ("model", "backend", "precision", "batch", "sequence", "scenario_id")
 """Fields of `run`, the column by which relations below the reports tell runs apart."""
 
+RUN_TYPE = (
+    'STRUCT(model VARCHAR, backend VARCHAR, "precision" VARCHAR, batch BIGINT, "sequence" BIGINT, scenario_id BIGINT)'
+)
+"""Type of that column."""
+
 
 def place(columns: Collection[str], key: str) -> str | None:
     """How a condition on a relation's rows names a key: a field of `run` or a column; None where the rows have no such key."""

@@ -19,6 +19,7 @@ import pytest
 from charz import sql
 from charz.schema import database, ddl
 from charz.sql import layers, macros
+from charz.sql.keys import RUN, natural
 from charz.sql.reading import read
 
 Record = dict[str, Any]
@@ -69,6 +70,11 @@ class Bench:
         self.reads: dict[str, list[str]] = {}
         self.all_reads: dict[str, set[str]] = {}
         self.columns: dict[str, dict[str, str]] = {}
+        """Columns of each relation, `run` taken apart into its fields."""
+        self.packed: dict[str, set[str]] = {}
+        """Fields of `run` of each relation that no column of its own is called like."""
+        self.runs: dict[tuple[Any, Any], Record] = {}
+        """What the rows given say of a run, by model and scenario."""
 
     def body(self, relation: str) -> str:
         """The statement of a relation, tables it reads made."""
@@ -98,7 +104,10 @@ class Bench:
             body = self.body(relation)
             self.connection.execute(f"CREATE TABLE {relation} AS {body}")
         described = self.connection.execute(f"DESCRIBE {relation}").fetchall()
-        self.columns[relation] = {name: kind for name, kind, *_ in described}
+        kinds = {name: kind for name, kind, *_ in described}
+        fields = dict.fromkeys(RUN[:3], "VARCHAR") | dict.fromkeys(RUN[3:], "BIGINT")
+        self.columns[relation] = {name: kinds.get(name) or fields[name] for name in natural(list(kinds))}
+        self.packed[relation] = set(RUN).difference(kinds) if "run" in kinds else set()
 
     def evaluate(self, relation: str, rows: Mapping[str, list[Record]]) -> list[Record]:
         """Rows of a relation over the rows given of those it reads."""
@@ -109,12 +118,18 @@ class Bench:
                 f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
             rows = {**self.common(relation, rows), **rows}
+            self.runs = {}
+            for name in sorted(rows, key=lambda name: name != "run"):
+                for record in rows[name]:
+                    said = self.runs.setdefault((values(record, "model"), values(record, "scenario_id")), {})
+                    for key in self.packed[name] & record.keys():
+                        said.setdefault(key, record[key])
             for name, records in rows.items():
                 self.insert(name, records)
             self.fill(relation, set(rows))
             cursor = self.connection.execute(body)
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return [unpacked(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
         finally:
             self.connection.execute("ROLLBACK")
 
@@ -157,6 +172,12 @@ class Bench:
         self.make(relation)
         return list(self.columns[relation])
 
+    def run(self, record: Record, packed: Collection[str]) -> Record:
+        """The run of a row: as the row says, or another row of its model and scenario, or as usual."""
+        said = self.runs.get((values(record, "model"), values(record, "scenario_id")), {})
+        own = {key: record[key if key in packed else f"run_{key}"] for key in RUN if (key if key in packed else f"run_{key}") in record}
+        return {key: own.get(key, said.get(key, USUAL[key])) for key in RUN}
+
     def insert(self, relation: str, records: list[Record]) -> None:
         """Rows, completed."""
         columns = self.columns[relation]
@@ -165,6 +186,9 @@ class Bench:
         usual = {name: False for name, kind in columns.items() if kind == "BOOLEAN"} | USUAL
         if relation == "scenario":
             usual |= dict.fromkeys(LEFT_OPEN)
+        if packed := self.packed[relation]:
+            records = [{"run": self.run(record, packed), **record} for record in records]
+            columns = {"run": "", **{name: kind for name, kind in columns.items() if name not in packed}}
         named = [n for n in columns if n in usual or any(n in record for record in records)]
         names = ", ".join(map(ddl.quote, named))
         if len(records) > WRITTEN_OUT:
@@ -178,6 +202,11 @@ class Bench:
             values = [record.get(name, usual.get(name)) for record in records for name in named]
             statement = f"INSERT INTO {relation} ({names}) VALUES {', '.join(row for _ in records)}"
             self.connection.execute(statement, values)
+
+
+def unpacked(row: Record) -> Record:
+    """A row with the fields of `run` as columns."""
+    return {**(row["run"] or dict.fromkeys(RUN)), **{n: v for n, v in row.items() if n != "run"}} if "run" in row else row
 
 
 def is_same(found: Any, expected: Any) -> bool:
