@@ -73,8 +73,6 @@ class Bench:
         """Columns of each relation, `run` taken apart into its fields."""
         self.packed: dict[str, set[str]] = {}
         """Fields of `run` of each relation that no column of its own is called like."""
-        self.runs: dict[tuple[Any, Any], Record] = {}
-        """What the rows given say of a run, by model and scenario."""
 
     def body(self, relation: str) -> str:
         """The statement of a relation, tables it reads made."""
@@ -118,13 +116,7 @@ class Bench:
                 f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
             rows = {**self.common(relation, rows), **rows}
-            self.runs = {}
-            for name in sorted(rows, key=lambda name: name != "run"):
-                for record in rows[name]:
-                    said = self.runs.setdefault((values(record, "model"), values(record, "scenario_id")), {})
-                    for key in self.packed[name] & record.keys():
-                        said.setdefault(key, record[key])
-            for name, records in rows.items():
+            for name, records in self.of_runs(rows).items():
                 self.insert(name, records)
             self.fill(relation, set(rows))
             cursor = self.connection.execute(body)
@@ -172,11 +164,18 @@ class Bench:
         self.make(relation)
         return list(self.columns[relation])
 
-    def run(self, record: Record, packed: Collection[str]) -> Record:
-        """The run of a row: as the row says, or another row of its model and scenario, or as usual."""
-        said = self.runs.get((values(record, "model"), values(record, "scenario_id")), {})
-        own = {key: record[key if key in packed else f"run_{key}"] for key in RUN if (key if key in packed else f"run_{key}") in record}
-        return {key: own.get(key, said.get(key, USUAL[key])) for key in RUN}
+    def of_runs(self, rows: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
+        """Rows with all fields of their run: as they say, or others of the same model and scenario, `run` first, or as usual."""
+        said: dict[tuple[Any, Any], Record] = {}
+        for name in sorted(rows, key=lambda name: name != "run"):
+            for record in rows[name]:
+                of_run = said.setdefault(run_of(record), {})
+                for key in self.packed[name] & record.keys():
+                    of_run.setdefault(key, record[key])
+        return {
+            name: [{**{key: values(said[run_of(r)] | r, key) for key in self.packed[name]}, **r} for r in records]
+            for name, records in rows.items()
+        }
 
     def insert(self, relation: str, records: list[Record]) -> None:
         """Rows, completed."""
@@ -187,7 +186,7 @@ class Bench:
         if relation == "scenario":
             usual |= dict.fromkeys(LEFT_OPEN)
         if packed := self.packed[relation]:
-            records = [{"run": self.run(record, packed), **record} for record in records]
+            records = [{"run": {key: run_value(record, key, packed) for key in RUN}, **record} for record in records]
             columns = {"run": "", **{name: kind for name, kind in columns.items() if name not in packed}}
         named = [n for n in columns if n in usual or any(n in record for record in records)]
         names = ", ".join(map(ddl.quote, named))
@@ -202,6 +201,16 @@ class Bench:
             values = [record.get(name, usual.get(name)) for record in records for name in named]
             statement = f"INSERT INTO {relation} ({names}) VALUES {', '.join(row for _ in records)}"
             self.connection.execute(statement, values)
+
+
+def run_of(record: Record) -> tuple[Any, Any]:
+    """Model and scenario of a row."""
+    return values(record, "model"), values(record, "scenario_id")
+
+
+def run_value(record: Record, key: str, packed: Collection[str]) -> Any:
+    """What a row holds as a field of `run`; a column of its own that is called like the field is another thing."""
+    return record.get(key if key in packed else f"run_{key}", USUAL[key])
 
 
 def unpacked(row: Record) -> Record:
@@ -227,6 +236,7 @@ def rows_beside_others(
     each and hold other numbers: what joins or sums rows of different keys answers otherwise. `free` are columns of a
     relation that are called like a key and are none."""
     answered = bench.columns_of(relation)
+    given = bench.of_runs(given)
     columns = {name: bench.columns[name] for name in given}
     own = {key: {values(record, key) for one in given.values() for record in one} for key in keys}
     bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}
