@@ -41,6 +41,11 @@ def place(columns: Collection[str], key: str) -> str | None:
     return key if key in columns else None
 
 
+def fields(columns: Collection[str]) -> list[str]:
+    """Columns of a relation, quoted, with the fields of `run` in its place: the engine gives equal nested values other hashes."""
+    return [field for name in columns for field in ([f"run.{key}" for key in RUN] if name == "run" else [f'"{name}"'])]
+
+
 def natural(columns: Collection[str]) -> list[str]:
     """Columns of a relation with `run` taken apart."""
     return [name for column in columns for name in (RUN if column == "run" else (column,))]

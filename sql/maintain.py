@@ -16,6 +16,7 @@ from charz.schema import database, ddl
 from . import answers, evaluate, restate, triggers
 from .evaluate import Scope, listed, scenario_rows, stored
 from .installed import catalog
+from .keys import fields
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 
@@ -148,11 +149,12 @@ def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, con
     """Rows that one of two relations has and the other lacks, told apart by their hash: each is evaluated once."""
     found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()
     columns = ", ".join(ddl.quote(column) for column, *_ in found)
+    values = ", ".join(fields([column for column, *_ in found]))
     typed = ", ".join(f"CAST({ddl.quote(column)} AS {kind}) AS {ddl.quote(column)}" for column, kind, *_ in found)
     kept = f"SELECT {columns} FROM {stored(connection, name)} WHERE {condition}"
     fresh = f"SELECT {typed} FROM {anew}"
     # Not of the row as one value: the engine gives equal rows of nested types other hashes.
-    hashed = f"SELECT HASH({columns}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({columns}), -1 FROM ({fresh})"
+    hashed = f"SELECT HASH({values}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({values}), -1 FROM ({fresh})"
     query = f"SELECT COALESCE(SUM(ABS(n)), 0) FROM (SELECT SUM(n) AS n FROM ({hashed}) GROUP BY h)"
     return int(connection.execute(query).fetchall()[0][0])
 

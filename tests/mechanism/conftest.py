@@ -168,8 +168,9 @@ class Bench:
         """Rows with all fields of their run: as they say, or others of the same model and scenario, `run` first, or as usual."""
         said: dict[tuple[Any, Any], Record] = {}
         for name in sorted(rows, key=lambda name: name != "run"):
-            for record in rows[name]:
-                of_run = said.setdefault(run_of(record), {})
+            # The first row of a run: the others may differ from it in any key.
+            for run, record in {run_of(record): record for record in reversed(rows[name])}.items():
+                of_run = said.setdefault(run, {})
                 for key in self.packed[name] & record.keys():
                     of_run.setdefault(key, record[key])
         return {

@@ -295,7 +295,7 @@ class Scoped:
         query = f"""
             SELECT t.hardware, {keys}, r.* EXCLUDE (run)
             FROM run AS r JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
-            ORDER BY model, t.hardware, r.run
+            ORDER BY r.run.model, t.hardware, r.run
         """
         return self.records(query)
 

@@ -19,7 +19,7 @@ from charz import __version__
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 from charz.sql import spark
-from charz.sql.keys import RUN, natural
+from charz.sql.keys import fields, place
 from charz.sql.layers import WORKLOAD
 
 from .store import Store
@@ -158,9 +158,7 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
     rules = repr(sorted(maintain.rules(connection).items()))
-    # Not of `run` as one value: the engine gives equal rows of nested types other hashes.
-    names = natural(known.relations["run"].columns)
-    columns = ", ".join(f"run.{name}" if name in RUN else ddl.quote(name) for name in names)
+    columns = ", ".join(fields(known.relations["run"].columns))
     hashed = f"SELECT run.model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY run.model"
     runs = {model: found for model, *found in connection.execute(hashed).fetchall()}
     query = "SELECT model, content_hash, rules_fingerprint FROM model ORDER BY model"
@@ -174,7 +172,8 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """A number for the content of a relation."""
     columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
-    query = f"SELECT COUNT(*), BIT_XOR(HASH({', '.join(map(ddl.quote, columns))})) FROM {ddl.quote(name)}"
+    hashed = ", ".join(fields(columns))
+    query = f"SELECT COUNT(*), BIT_XOR(HASH({hashed})) FROM {ddl.quote(name)}"
     ((count, number),) = connection.execute(query).fetchall()
     return f"{number or 0:x}/{count}"
 
@@ -282,7 +281,8 @@ def _of_models(
 
 
 def _written(connection: duckdb.DuckDBPyConnection, store: Store, name: str, model: str | None = None) -> File:
-    limit = "" if model is None else f" WHERE model = {ddl.literal(model)}"
+    columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
+    limit = "" if model is None else f" WHERE {place(columns, 'model')} = {ddl.literal(model)}"
     relation = connection.sql(f"SELECT * FROM {ddl.quote(name)}{limit} ORDER BY ALL")
     data, count = _parquet(relation.to_arrow_reader(ROWS_AT_ONCE))
     digest = hashlib.sha256(data).hexdigest()
