@@ -24,7 +24,7 @@ from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
 from .keys import CHAIN
-from .keys import RUN
+from .keys import PACKED, RUN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
@@ -119,7 +119,7 @@ def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
     for relation in known.relations.values():
         kind, _, other = relation.at_hand.partition(" ")
         if kind in ("stored", "as"):
-            columns = ", ".join(map(ddl.quote, relation.columns))
+            columns = ", ".join(PACKED if name == "run" else ddl.quote(name) for name in relation.columns)
             yield relation.name, f"SELECT {columns} FROM {source} WHERE {_flag(other or relation.name)}"
         elif kind == "derived":
             yield relation.name, _qualified(relation, known)

@@ -33,6 +33,9 @@ RUN_TYPE = (
 )
 """Type of that column."""
 
+PACKED = f"STRUCT_PACK({', '.join(f'{key} := {key}' for key in RUN)}) AS run"
+"""Item that packs it from columns."""
+
 
 def place(columns: Collection[str], key: str) -> str | None:
     """How a condition on a relation's rows names a key: a field of `run` or a column; None where the rows have no such key."""

@@ -62,13 +62,13 @@ run_sums AS (
 )
 
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     -- Groups of consecutive kernels.
     CAST(ROUND(t.group_count) AS BIGINT) AS group_count,
     -- Results of all kernels, kept for the backward pass. [byte]
@@ -81,10 +81,6 @@ SELECT
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
     -- Time of the repeated forward pass. [s]
     c.latency_s * COALESCE((r.block_macs + r.end_macs) / NULLIF(c.macs, 0e0), 1e0) AS recompute_s
-FROM model_cost AS c
-INNER JOIN run_sums AS t
-    ON t.run.model = c.model AND t.run.backend = c.backend AND t.run.precision = c.precision AND t.run.batch = c.batch
-    AND t.run.sequence = c.sequence AND t.run.scenario_id = c.scenario_id
-LEFT JOIN trained_run AS r
-    ON r.run.model = c.model AND r.run.backend = c.backend AND r.run.precision = c.precision AND r.run.batch = c.batch
-    AND r.run.sequence = c.sequence AND r.run.scenario_id = c.scenario_id
+FROM run_cost AS c
+INNER JOIN run_sums AS t ON t.run = c.run
+LEFT JOIN trained_run AS r ON r.run = c.run

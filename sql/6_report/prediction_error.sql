@@ -5,11 +5,11 @@
 CREATE VIEW prediction_error AS
 SELECT
     x.measurement_id,
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
     c.sequence,
     c.scenario_id,
     c.memory_format,
@@ -39,9 +39,7 @@ INNER JOIN model AS m ON m.model = i.model
 INNER JOIN run AS r
     ON r.run.model = m.model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
     AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = COALESCE(x.sequence, m.default_sequence)
-INNER JOIN model_cost AS c
-    ON c.model = r.run.model AND c.backend = r.run.backend AND c.precision = r.run.precision AND c.batch = r.run.batch
-    AND c.sequence = r.run.sequence AND c.scenario_id = r.run.scenario_id AND c.hardware = x.hardware
+INNER JOIN run_cost AS c ON c.run = r.run AND c.hardware = x.hardware
 LEFT JOIN part_band AS b
     ON b.hardware = x.hardware AND b.backend = r.run.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
 WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')
