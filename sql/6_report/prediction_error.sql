@@ -10,8 +10,8 @@ SELECT
     c.run.backend,
     c.run.precision,
     c.run.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.sequence,
+    c.run.scenario_id,
     c.memory_format,
     -- Family the architecture belongs to.
     m.architecture_family,
