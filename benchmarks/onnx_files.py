@@ -32,17 +32,18 @@ MODELS = (
 """Convolutional networks, transformers and mixers of four sources."""
 
 COMPARED = """
-    SELECT o.batch, f.peak_memory_byte / o.peak_memory_byte AS peak_ratio, f.weight_byte / o.weight_byte AS weight_ratio,
+    SELECT o.run.batch, f.peak_memory_byte / o.peak_memory_byte AS peak_ratio, f.weight_byte / o.weight_byte AS weight_ratio,
         g.macs = m.macs AS is_macs_equal
     FROM run_memory AS o
-    JOIN model AS d ON d.model = o.model AND o.sequence = d.default_sequence
-    JOIN run_memory AS f USING (batch, backend, precision)
-    JOIN model_work AS m ON m.model = o.model AND m.batch = o.batch AND m.sequence = o.sequence AND m.backend = o.backend
-        AND m.precision = o.precision
-    JOIN model_work AS g ON g.model = f.model AND g.batch = o.batch AND g.sequence = f.sequence AND g.backend = o.backend
-        AND g.precision = o.precision
-    WHERE o.model = '{model}' AND f.model = '{file}' AND o.backend = 'eager' AND o.precision = 'fp32' AND o.batch IN (1, 8)
-    ORDER BY o.batch"""
+    JOIN model AS d ON d.model = o.run.model AND o.run.sequence = d.default_sequence
+    JOIN run_memory AS f
+        ON f.run.batch = o.run.batch AND f.run.backend = o.run.backend AND f.run.precision = o.run.precision
+    JOIN model_work AS m ON m.model = o.run.model AND m.batch = o.run.batch AND m.sequence = o.run.sequence AND m.backend = o.run.backend
+        AND m.precision = o.run.precision
+    JOIN model_work AS g ON g.model = f.run.model AND g.batch = o.run.batch AND g.sequence = f.run.sequence AND g.backend = o.run.backend
+        AND g.precision = o.run.precision
+    WHERE o.run.model = '{model}' AND f.run.model = '{file}' AND o.run.backend = 'eager' AND o.run.precision = 'fp32' AND o.run.batch IN (1, 8)
+    ORDER BY o.run.batch"""
 
 
 HEAD = (

@@ -87,9 +87,9 @@ def _predicted(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     }  # fmt: skip
     cases = [{"model": m, "backend": backend, "batch": batch, **fixed} for m in models for backend, batch in RUNS]
     query = """
-        SELECT f.model, r.backend, r.batch, SUM(f.fault_byte) / 1e6 AS predicted_mb
-        FROM page_fault AS f INNER JOIN run AS r USING (model, scenario_id)
-        GROUP BY f.model, r.backend, r.batch
+        SELECT f.run.model, f.run.backend, f.run.batch, SUM(f.fault_byte) / 1e6 AS predicted_mb
+        FROM page_fault AS f
+        GROUP BY f.run.model, f.run.backend, f.run.batch
     """
     with Workbench(connection, pl.DataFrame(cases), overrides=live.tables()) as bench:
         found = bench.sql(query)

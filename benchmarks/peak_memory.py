@@ -169,7 +169,7 @@ def run_memory(batches: list[int]) -> dict[tuple[str, int], tuple[float, float]]
         ]
         with workspace.read(path) as connection:
             evaluate.hold(connection, evaluate.Scope(scenarios=scenarios))
-            found = connection.execute("SELECT scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
+            found = connection.execute("SELECT run.scenario_id, peak_memory_byte, kv_cache_byte FROM run_memory").fetchall()
     return {keys[scenario_id]: (peak, cache) for scenario_id, peak, cache in found}
 
 

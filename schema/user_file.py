@@ -139,7 +139,7 @@ def _guarded() -> set[tuple[int, int]]:
     return found
 
 
-_BESIDE = ("{}.wal", ".{}.writing", ".{}.writing.wal", ".{}.lock")
+_BESIDE = ("{}.wal", ".writing-{}", ".writing-{}.wal", ".{}.lock")
 """Files beside a database that its writers hold."""
 
 

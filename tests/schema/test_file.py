@@ -72,7 +72,7 @@ def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path) -> None:
 def test_a_file_keeps_its_mode(path: Path, mode: int) -> None:
     path.chmod(mode)
     with file.replace(path) as connection:
-        assert stat.S_IMODE(path.with_name(f".{path.name}.writing").stat().st_mode) == mode
+        assert stat.S_IMODE(path.with_name(f".writing-{path.name}").stat().st_mode) == mode
         add_source(connection, "a")
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
@@ -300,3 +300,12 @@ while time.monotonic() < end:
     for name, count in zip(names, counts, strict=True):
         assert count > 0, name
         assert sum(source.startswith(name) for source in found) == count, name
+
+
+def test_views_are_made_in_a_file_called_like_an_alias_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "k.duckdb"
+    with file.replace(path, create=True) as connection:
+        connection.execute("CREATE TABLE run AS SELECT STRUCT_PACK(batch := 3) AS run")
+        connection.execute("CREATE VIEW batches AS SELECT k.run.batch FROM run AS k JOIN run AS r ON r.run = k.run")
+    with file.connect(path) as reader:
+        assert reader.execute("SELECT * FROM batches").fetchall() == [(3,)]
