@@ -23,8 +23,7 @@ from charz.schema import ddl
 from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
-from .keys import CHAIN
-from .keys import PACKED, RUN
+from .keys import CHAIN, PACKED, RUN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
