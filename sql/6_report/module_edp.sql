@@ -83,7 +83,8 @@ SELECT
 FROM innermost_sums AS s
 INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
 LEFT JOIN innermost_bytes AS b
-    ON b.run.model = s.model AND b.run.scenario_id = s.scenario_id AND b.module_id = s.module_id
+    ON b.run.model = s.model AND b.run.backend = s.backend AND b.run.precision = s.precision AND b.run.batch = s.batch
+    AND b.run.sequence = s.sequence AND b.run.scenario_id = s.scenario_id AND b.module_id = s.module_id
 GROUP BY
     s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,
     s.memory_format, e.module_id, e.module, e.class_name, e.depth

@@ -293,6 +293,11 @@ def test_pace_of_a_run(gives: Gives, changed: Record, latency_s: float | None, b
     gives("run_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
 
 
+def test_model_cost(gives: Gives) -> None:
+    """The cost of a run, with its fields as columns."""
+    gives("model_cost", [{"batch": 4, "latency_s": 2.0, "energy_j": 3.0}], run_cost=[{"batch": 4, "latency_s": 2.0, "energy_j": 3.0}])
+
+
 def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
     """17.5 s: 70 operations of 8 a second, 17.5 bytes of 4 a second; twice 10 W throughout and for 17.5 - 3.8 s of waste."""
     given = SUM | {"flops": 70.0, "dense_ops_per_s": 8.0, "dram_byte": 17.5, "dram_byte_per_s": 4.0}
