@@ -66,7 +66,9 @@ def replace(
     damaged.
     """
     name, path = Path(path), Path(os.path.realpath(path))
-    copy = path.with_name(f".{path.name}.writing")
+    # The engine calls a database by its file up to a dot: with a hyphen, none is called like an alias of a view. `CREATE VIEW` takes
+    # `k.run.batch` in a database `k` for the column of a table.
+    copy = path.with_name(f".writing-{path.name}")
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock.writing(path, name, wait_s))
         stack.callback(_discard, copy)

@@ -140,7 +140,7 @@ def _guarded() -> set[tuple[int, int]]:
     return found
 
 
-_BESIDE = ("{}.wal", ".{}.writing", ".{}.writing.wal", ".{}.lock")
+_BESIDE = ("{}.wal", ".writing-{}", ".writing-{}.wal", ".{}.lock")
 """Files next to a database that its writers use."""
 
 

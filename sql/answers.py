@@ -23,7 +23,7 @@ from charz.schema import ddl
 from . import evaluate
 from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
 from .installed import Catalog, Relation, catalog
-from .keys import CHAIN
+from .keys import CHAIN, PACKED, RUN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
@@ -31,7 +31,10 @@ from .layers import HARDWARE, REPORT, WORKLOAD
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
 
-_RUNS_ON_PARTS = f"SELECT {', '.join(KEYS)} FROM run JOIN {SUPPORT} USING (backend, precision)"
+_ON_PARTS = f"JOIN {SUPPORT} AS t ON t.backend = r.run.backend AND t.precision = r.run.precision"
+"""Join of the parts that execute a run `r`."""
+
+_RUNS_ON_PARTS = f"SELECT {', '.join(f'r.run.{key}' if key in RUN else f't.{key}' for key in KEYS)} FROM run AS r {_ON_PARTS}"
 """Query for the keys of every run on every part."""
 
 MARK = "is_at_hand"
@@ -115,7 +118,7 @@ def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
     for relation in known.relations.values():
         kind, _, other = relation.at_hand.partition(" ")
         if kind in ("stored", "as"):
-            columns = ", ".join(map(ddl.quote, relation.columns))
+            columns = ", ".join(PACKED if name == "run" else ddl.quote(name) for name in relation.columns)
             yield relation.name, f"SELECT {columns} FROM {source} WHERE {_flag(other or relation.name)}"
         elif kind == "derived":
             yield relation.name, _qualified(relation, known)
@@ -215,15 +218,14 @@ def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None 
     """Find every stored run, of some models, on every part without an answer at hand. Models without any answers share a scope."""
     wanted = "TRUE" if models is None else f"r.model IN {listed(models)}"
     query = f"""
-        SELECT r.model, t.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
-        FROM run AS r
-        JOIN {SUPPORT} AS t USING (backend, precision)
+        SELECT r.model, r.hardware, LIST(r.scenario_id ORDER BY r.scenario_id), COUNT(*), CAST(SUM(k.kernels) AS BIGINT)
+        FROM ({_RUNS_ON_PARTS}) AS r
         JOIN (SELECT model, backend, COUNT(*) AS kernels FROM kernel GROUP BY model, backend) AS k USING (model, backend)
         ANTI JOIN {table(connection)} AS s
-            ON s.model = r.model AND s.hardware = t.hardware AND s.scenario_id = r.scenario_id
+            ON s.model = r.model AND s.hardware = r.hardware AND s.scenario_id = r.scenario_id
         WHERE {wanted}
-        GROUP BY r.model, t.hardware
-        ORDER BY r.model, t.hardware
+        GROUP BY r.model, r.hardware
+        ORDER BY r.model, r.hardware
     """
     rows = connection.execute(query).fetchall()
     parts: dict[tuple[str, tuple[int, ...]], list[str]] = {}
@@ -264,7 +266,6 @@ def fill(connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable
 def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> Scope | None:
     """Create the table that a question is answered from with the rows at hand, or none if `is_live`; the connection's runs and targets are
     already scoped. Return the rest of the scope to evaluate, or None."""
-    pairs = f"SELECT r.*, t.hardware FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
     limits = [f"scenario_id IN {listed(scope.stored)}"] if scope.scenarios is not None else []
     if scope.models is not None:
         limits.append(f"model IN {listed(scope.models)}")
@@ -273,9 +274,9 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> 
     if scope.changed:
         limits.append(f"hardware NOT IN {listed(scope.changed)}")
     is_kept = "FALSE" if is_live else " AND ".join(limits) or "TRUE"
-    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({pairs}) USING (model, hardware, scenario_id) WHERE {is_kept}"
+    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id) WHERE {is_kept}"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {kept}")
-    missing = f"SELECT * FROM ({pairs}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
+    missing = f"SELECT * FROM ({_RUNS_ON_PARTS}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     query = f"""
         SELECT LIST(DISTINCT model ORDER BY model), LIST(DISTINCT hardware ORDER BY hardware), LIST(DISTINCT scenario_id),
             LIST(DISTINCT (hardware, backend, precision)), (SELECT COUNT(*) FROM temp.{TAKEN})
@@ -315,7 +316,7 @@ def evaluate_portions(
 def is_complete(connection: duckdb.DuckDBPyConnection) -> bool:
     """Return whether every stored run on every part has its answers at hand; wrong rows never exist."""
     query = (
-        f"SELECT (SELECT COUNT(*) FROM run JOIN {SUPPORT} USING (backend, precision)) = (SELECT COUNT(*) FROM {STORED})"
+        f"SELECT (SELECT COUNT(*) FROM ({_RUNS_ON_PARTS})) = (SELECT COUNT(*) FROM {STORED})"
     )
     return bool(connection.execute(query).fetchall()[0][0])
 
@@ -343,8 +344,7 @@ def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -
     """Count, by relation, rows at hand of a scope that differ from the live views: other texts or integers, or numbers apart by more than
     rounding; and rows of runs and parts that no longer exist. Writes nothing to the file."""
     known = catalog(connection)
-    pairs = f"SELECT r.model, t.hardware, r.scenario_id FROM run AS r JOIN {SUPPORT} AS t USING (backend, precision)"
-    lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({pairs}) USING (model, hardware, scenario_id)"
+    lost = f"SELECT COUNT(*) FROM {table(connection)} ANTI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id)"
     found = {"stored": connection.execute(lost).fetchall()[0][0]}
     for _ in evaluated(connection, scope, relations(connection)):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {EVALUATED} AS {evaluation(known)}")

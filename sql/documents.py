@@ -32,7 +32,7 @@ _TAG = re.compile(r"^(Grain|Term|Sum|At hand):\s*(.+?)\.?$")
 _SELECT = re.compile(r"^SELECT\b(\s+DISTINCT\b)?", re.IGNORECASE | re.MULTILINE)
 _END_OF_ITEMS = re.compile(r"(FROM|UNION|EXCEPT|INTERSECT|WHERE|GROUP|ORDER)\b", re.IGNORECASE)
 _NAMED = re.compile(r"\bAS\s+\"?(\w+)\"?$", re.IGNORECASE)
-_COLUMN = re.compile(r"^(?:(\w+)\.)?\"?([A-Za-z_]\w*)\"?(?:\s+AS\s+\"?(\w+)\"?)?$", re.IGNORECASE)
+_COLUMN = re.compile(r"^(?:(\w+)\.)?(?:run\.)?\"?([A-Za-z_]\w*)\"?(?:\s+AS\s+\"?(\w+)\"?)?$", re.IGNORECASE)
 _STAR = re.compile(r"^(?:(\w+)\.)?\*", re.IGNORECASE)
 
 

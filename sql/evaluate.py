@@ -21,7 +21,7 @@ import duckdb
 from charz.schema import ddl
 
 from .installed import Catalog, Relation, catalog
-from .keys import CHAIN, TARGET
+from .keys import CHAIN, TARGET, natural
 from .layers import COST, HARDWARE, MAPPING, MODELS, REPORT, ROLLUP, WORKLOAD
 
 if TYPE_CHECKING:
@@ -459,7 +459,7 @@ class _Holder:
     def _hold_runs(self) -> None:
         """Make the maintained workload tables: stored runs from the file, other runs evaluated."""
         tables = [table for table in self.known.tables(WORKLOAD) if table.name in self.read]
-        limits = [] if self.scope.models is None else [f"model IN {listed(self.scope.models)}"]
+        limits = [] if self.scope.models is None else [f"run.model IN {listed(self.scope.models)}"]
         if self.scope.runs != "TRUE":
             limits.append(f"({self.scope.runs})")
         made: list[str] = []
@@ -473,8 +473,8 @@ class _Holder:
                 sorted(found) for found in (numbers.difference(self.scope.stored), numbers & set(self.scope.stored))
             )
             if new or not numbers:
-                made = self._evaluate_runs([*limits, f"scenario_id IN {listed(new)}"])
-            limits.append(f"scenario_id IN {listed(held)}")
+                made = self._evaluate_runs([*limits, f"run.scenario_id IN {listed(new)}"])
+            limits.append(f"run.scenario_id IN {listed(held)}")
             is_copied = bool(held) or not made
         for table in tables:
             query = f"SELECT * FROM {self._file(table.name)} WHERE {' AND '.join(limits)}"
@@ -491,7 +491,7 @@ class _Holder:
             if relation.name == "run":
                 return " AND ".join(limits)
             # A table that existed before also has stored runs: these are copied, not evaluated again.
-            if "scenario_id" in relation.columns:
+            if "run" in relation.columns:
                 return limits[-1]
             # Rows of models that read no runs are limited by model.
             is_of_models = "model" in relation.columns and "run" not in self.known.upstream([relation.name])
@@ -776,7 +776,7 @@ def _blocks(
     known = catalog(connection)
     of_parts = {relation.name for relation in known.of(*MODELS)}
     is_of_parts = bool(known.upstream(wanted) & of_parts)
-    is_summed = all(set(known.relations[name].grain) <= set(TARGET) for name in of_parts.intersection(wanted))
+    is_summed = all(set(natural(known.relations[name].grain)) <= set(TARGET) for name in of_parts.intersection(wanted))
     most = SUMMED_AT_ONCE if is_summed else KERNELS_AT_ONCE
     weights = _weights(connection, scope, is_of_parts)
     found: list[tuple[Scope, list[Sequence[str]]]] = []

@@ -24,7 +24,7 @@ from charz.schema.row import ModelRow
 from charz.schema.units import UNITS
 
 from . import answers, graph, layers, reading, texts, views
-from .keys import KEYS
+from .keys import KEYS, RUN_TYPE
 from .macros import Macro
 from .views import View
 
@@ -202,8 +202,8 @@ def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
     for name in view.grain:
         if name not in names:
             yield f"grain column {name} is not a column"
-    if view.is_table and view.layer == layers.WORKLOAD and not {"model", "scenario_id"} <= set(names):
-        yield "a maintained table of runs has the columns model and scenario_id"
+    if view.is_table and view.layer == layers.WORKLOAD and "run" not in names:
+        yield "a maintained table of runs has the column run"
     for column in columns:
         if column.is_inherited:
             pass  # reported where the column is made
@@ -211,7 +211,8 @@ def _check_columns(view: View, columns: list[texts.Column]) -> Iterator[str]:
             yield f"line {column.line}: column {column.name} has no text; write `-- Its meaning. [unit]` above it"
         elif message := unit_problem(column.name, column.unit):
             yield f"line {column.line}: {message}"
-        if column.type not in OUTPUT_TYPES and (column.is_made or not column.is_inherited):
+        is_run = column.name == "run" and column.type == RUN_TYPE
+        if column.type not in OUTPUT_TYPES and not is_run and (column.is_made or not column.is_inherited):
             yield f"line {column.line}: column {column.name} is {column.type}; cast it to one of {', '.join(sorted(OUTPUT_TYPES))}"
 
 

@@ -16,6 +16,7 @@ from charz.schema import database, ddl
 from . import answers, evaluate, restate, triggers
 from .evaluate import Scope, listed, scenario_rows, stored
 from .installed import catalog
+from .keys import fields
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 
@@ -73,7 +74,7 @@ def _evaluate_runs(
     tables = [table.name for table in catalog(connection).tables(WORKLOAD)]
     with triggers.writing(connection):
         for name in tables:
-            connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios)}")
+            connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios, 'run.')}")
         for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), tables):
             for name in tables if portion.is_first else ():
                 rows = f"SELECT * FROM temp.{ddl.quote(name)}"
@@ -132,10 +133,10 @@ def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> di
     found |= dict.fromkeys(names, 0)
     scope = dataclasses.replace(runs_anew(connection, None, None), runs=runs)
     for portion in evaluate.evaluated(connection, scope, names):
-        of_portion = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()])
+        of_portion = of_runs(portion.scope.models, [row["scenario_id"] for row in portion.scope.scenarios or ()], "run.")
         for name in names:
             found[name] += _difference(connection, name, f"temp.{ddl.quote(name)}", f"{of_portion} AND ({runs})")
-    lost = "model NOT IN (SELECT model FROM model) OR scenario_id NOT IN (SELECT scenario_id FROM scenario)"
+    lost = "run.model NOT IN (SELECT model FROM model) OR run.scenario_id NOT IN (SELECT scenario_id FROM scenario)"
     for name in names:  # rows of models and scenarios that no longer exist
         query = f"SELECT count(*) FROM {stored(connection, name)} WHERE {lost}"
         found[name] += connection.execute(query).fetchall()[0][0]
@@ -146,21 +147,22 @@ def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, con
     """Count the rows that one of two relations has and the other lacks, compared by hash: each is evaluated once."""
     found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()
     columns = ", ".join(ddl.quote(column) for column, *_ in found)
+    values = ", ".join(fields([column for column, *_ in found]))
     typed = ", ".join(f"CAST({ddl.quote(column)} AS {kind}) AS {ddl.quote(column)}" for column, kind, *_ in found)
     kept = f"SELECT {columns} FROM {stored(connection, name)} WHERE {condition}"
     fresh = f"SELECT {typed} FROM {anew}"
     # A hash of the columns, not of the row as one value: the engine hashes equal rows of nested types differently.
-    hashed = f"SELECT HASH({columns}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({columns}), -1 FROM ({fresh})"
+    hashed = f"SELECT HASH({values}) AS h, 1 AS n FROM ({kept}) UNION ALL SELECT HASH({values}), -1 FROM ({fresh})"
     query = f"SELECT COALESCE(SUM(ABS(n)), 0) FROM (SELECT SUM(n) AS n FROM ({hashed}) GROUP BY h)"
     return int(connection.execute(query).fetchall()[0][0])
 
 
-def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None) -> str:
-    """Write the condition on rows with the keys of runs.
+def of_runs(models: Sequence[str] | None, scenarios: Sequence[int] | None, within: str = "") -> str:
+    """Write the condition on rows with the keys of runs, as columns or `within` another column.
 
-    >>> of_runs(["resnet50"], [1, 2])
-    "model IN ('resnet50') AND scenario_id IN (1, 2)"
+    >>> of_runs(["resnet50"], [1, 2], "run.")
+    "run.model IN ('resnet50') AND run.scenario_id IN (1, 2)"
     """
-    parts = [f"model IN {listed(models)}"] if models is not None else []
-    parts += [f"scenario_id IN {listed(scenarios)}"] if scenarios is not None else []
+    parts = [f"{within}model IN {listed(models)}"] if models is not None else []
+    parts += [f"{within}scenario_id IN {listed(scenarios)}"] if scenarios is not None else []
     return " AND ".join(parts) or "TRUE"

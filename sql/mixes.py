@@ -118,14 +118,9 @@ class _Steps:
         self._table("scenario", f"SELECT o.* REPLACE ({_SIZES}) FROM scenario AS o CROSS JOIN ({_RUNS}) AS i")
         self.connection.unregister("asked_mix")
         body = self.known.relations["run"].body
-        self._table("run", f"SELECT * FROM ({body}) WHERE (model = 'tokens') = (scenario_id < 0)")
+        self._table("run", f"SELECT * FROM ({body}) WHERE (run.model = 'tokens') = (run.scenario_id < 0)")
         # Weights and buffers are those of any step; on these parts no answer reads a step's activations.
-        keys = ("model", "backend", "precision", "batch", "sequence", "scenario_id")
-        selected = ", ".join(f"r.{key}" for key in keys)
-        self._table(
-            "run_memory",
-            f"SELECT {selected}, m.* EXCLUDE ({', '.join(keys)}) FROM run AS r CROSS JOIN memory_of_one AS m",
-        )
+        self._table("run_memory", "SELECT r.run, m.* EXCLUDE (run) FROM run AS r CROSS JOIN memory_of_one AS m")
 
     def _evaluate_workload(self, wanted: list[str]) -> None:
         """Evaluate the shapes of the small models' kernels, each counted as often as its group has kernels."""
@@ -159,7 +154,8 @@ class _Steps:
         if is_split:
             self._table("run_collective", _SUMMED_COLLECTIVES)
         self._table("run_kernel", "SELECT * FROM run_kernel LIMIT 0")
-        self._table("run", "SELECT * REPLACE ($model AS model) FROM run WHERE model = 'context'", {"model": self.model})
+        renamed = _RENAMED.format(run="r.run")
+        self._table("run", f"SELECT * REPLACE ({renamed}) FROM run AS r WHERE r.run.model = 'context'", {"model": self.model})
 
 
 _SHAPES = ("shape", "shape_step", "shape_link")
@@ -211,7 +207,7 @@ FROM named AS n JOIN tensor AS t ON t.model = $model AND t.tensor_id = n.tensor_
 _REPEATED = """
 SELECT s.*
 FROM split_kernel AS s
-JOIN alike_kernel AS a ON a.model = s.model AND a.kernel_id = s.kernel_id
+JOIN alike_kernel AS a ON a.model = s.run.model AND a.kernel_id = s.kernel_id
 CROSS JOIN LATERAL (SELECT UNNEST(RANGE(a.kernel_count)))
 """
 
@@ -220,20 +216,28 @@ SELECT s.* REPLACE (
     CAST(s.kernel_count * a.kernel_count AS BIGINT) AS kernel_count, CAST(s.view_count * a.kernel_count AS BIGINT) AS view_count
 )
 FROM shape AS s
-JOIN alike_kernel AS a ON a.model = s.model AND a.kernel_id = s.shape_id
+JOIN alike_kernel AS a ON a.model = s.run.model AND a.kernel_id = s.shape_id
 """
 
-_JOINED = """
-SELECT c.* REPLACE ($model AS model, r.scenario_id AS scenario_id)
+_RENAMED = """
+STRUCT_PACK(
+    model := $model, backend := {run}.backend, precision := {run}.precision, batch := {run}.batch, sequence := {run}.sequence,
+    scenario_id := {run}.scenario_id
+) AS run
+"""
+"""A run of a small model as one of the model that it stands for."""
+
+_JOINED = f"""
+SELECT c.* REPLACE ({_RENAMED.format(run="r.run")})
 FROM run AS r
-JOIN {relation} AS c
-    ON c.model = 'tokens' AND r.model = 'context' AND c.batch = r.batch AND c.sequence = r.sequence
+JOIN {{relation}} AS c
+    ON c.run.model = 'tokens' AND r.run.model = 'context' AND c.run.batch = r.run.batch AND c.run.sequence = r.run.sequence
 UNION ALL BY NAME
-SELECT c.* REPLACE ($model AS model) FROM {relation} AS c WHERE c.model = 'context'
+SELECT c.* REPLACE ({_RENAMED.format(run="c.run")}) FROM {{relation}} AS c WHERE c.run.model = 'context'
 """
 
 _SUMMED_COLLECTIVES = """
-SELECT model, backend, precision, batch, sequence, scenario_id, device_count, SUM(all_reduce_byte) AS all_reduce_byte,
+SELECT run, device_count, SUM(all_reduce_byte) AS all_reduce_byte,
     SUM(all_reduce_count) AS all_reduce_count, SUM(all_gather_byte) AS all_gather_byte, SUM(all_gather_count) AS all_gather_count
 FROM run_collective
 GROUP BY ALL

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 OTHER_TYPES = """
     WITH asked AS (
-        SELECT DISTINCT r.precision, o.operator_class, c.is_matrix
-        FROM run AS r JOIN operator AS o USING (model) JOIN operator_class AS c USING (operator_class)
+        SELECT DISTINCT r.run.precision, o.operator_class, c.is_matrix
+        FROM run AS r JOIN operator AS o ON o.model = r.run.model JOIN operator_class AS c USING (operator_class)
         WHERE (c.is_matrix OR c.is_normalizing OR c.is_reducing)
-            AND r.precision IN (SELECT precision FROM precision WHERE kind = 'integer')
+            AND r.run.precision IN (SELECT precision FROM precision WHERE kind = 'integer')
     )
     SELECT a.precision, p.compute_precision, a.is_matrix, string_agg(DISTINCT a.operator_class, ', ' ORDER BY a.operator_class)
     FROM asked AS a
@@ -19,11 +19,11 @@ OTHER_TYPES = """
 """Query for operator classes of the models that a quantized policy leaves in another element type."""
 
 WITHOUT_RATE = """
-    SELECT DISTINCT t.hardware, r.model, p.precision
+    SELECT DISTINCT t.hardware, o.model, p.precision
     FROM run AS r
-    JOIN operator AS o ON o.model = r.model AND NOT o.is_view
-    JOIN operator_precision AS p ON p.model = o.model AND p.policy = r.precision AND p.operator_id = o.operator_id
-    JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+    JOIN operator AS o ON o.model = r.run.model AND NOT o.is_view
+    JOIN operator_precision AS p ON p.model = o.model AND p.policy = r.run.precision AND p.operator_id = o.operator_id
+    JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
     WHERE (t.hardware, p.precision) NOT IN (SELECT (hardware, compute_precision) FROM part_rate)
     ORDER BY ALL
 """

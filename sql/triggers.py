@@ -30,7 +30,7 @@ from charz.schema.row import Row
 
 from . import answers, compose, graph, restate
 from .installed import Relation, catalog, column_names, relations
-from .keys import CHAIN
+from .keys import CHAIN, place
 from .layers import HARDWARE, REBUILD, WORKLOAD
 
 NEW, OLD = "charz_new", "charz_old"
@@ -69,7 +69,8 @@ class Queue:
     def holds(self, columns: Sequence[str]) -> str:
         """Write the condition that a row's key was queued; for a table with part of the key, by that; for a table that parts share, that
         one of its parts was queued."""
-        tests = [f"{key} IN (SELECT {key} FROM {NEW})" for key in self.keys if key in columns]
+        places = [(place(columns, key), key) for key in self.keys]
+        tests = [f"{column} IN (SELECT {key} FROM {NEW})" for column, key in places if column is not None]
         if not tests and CHAIN in columns:
             return f"{CHAIN} IN (SELECT {CHAIN} FROM {_CHAINS} WHERE hardware IN (SELECT hardware FROM {NEW}))"
         return " AND ".join(tests)
@@ -424,7 +425,7 @@ class _Maker:
             yield Trigger("main.model", "charz_0_open", event, _OPEN, ())
             yield Trigger("main.model", "charz_z_close", event, _CLOSE, ())
             for table in self._tables[RUNS]:
-                statement = f"DELETE FROM main.{ddl.quote(table.name)} WHERE model IN (SELECT model FROM {OLD})"
+                statement = f"DELETE FROM main.{ddl.quote(table.name)} WHERE run.model IN (SELECT model FROM {OLD})"
                 yield Trigger("main.model", f"charz_delete_{table.name}", event, statement, (OLD,))
             if self._answered:
                 statement = f"DELETE FROM {answers.STORED} WHERE model IN (SELECT model FROM {OLD})"

@@ -21,7 +21,7 @@ from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.access import Access
 
-_KEPT = "SELECT (SELECT count(*) FROM scenario) AS scenarios, (SELECT count(DISTINCT scenario_id) FROM run) AS kept"
+_KEPT = "SELECT (SELECT count(*) FROM scenario) AS scenarios, (SELECT count(DISTINCT run.scenario_id) FROM run) AS kept"
 
 Told = tuple[list[int], list[str]]
 """Batches written or scenarios seen, and errors."""

@@ -119,8 +119,10 @@ def read(bench: Workbench) -> pl.DataFrame:
             c.memory_level, m.unit, m.strategy, m.tile_m, m.tile_n, m.tile_k, m.waves, c.utilization_fraction, c.kernel_gap_s,
             t.host_kernel_s, t.host_view_s
         FROM kernel_cost AS c
-        INNER JOIN part_support AS t USING (hardware, backend, precision)
-        INNER JOIN kernel_mapping AS m USING (model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id)
+        INNER JOIN part_support AS t
+            ON t.hardware = c.hardware AND t.backend = c.run.backend AND t.precision = c.run.precision
+        INNER JOIN kernel_mapping AS m
+            ON m.model = c.run.model AND m.scenario_id = c.run.scenario_id AND m.hardware = c.hardware AND m.kernel_id = c.kernel_id
         """
     )
 

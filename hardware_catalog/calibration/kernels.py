@@ -141,7 +141,7 @@ def extract(
 def _terms(bench: Workbench) -> pl.DataFrame:
     return bench.sql(
         """
-        SELECT c.model, c.scenario_id, c.hardware, c.kernel_id, c.position, c.kernel_class,
+        SELECT c.run.model, c.run.scenario_id, c.hardware, c.kernel_id, c.position, c.kernel_class,
             CASE
                 WHEN c.operator_name <> '*' THEN c.operator_name
                 WHEN c.kernel_class = o.operator_class
@@ -152,7 +152,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
             GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.row_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
             c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s
         FROM kernel_cost AS c
-        INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
+        INNER JOIN operator AS o ON o.model = c.run.model AND o.operator_id = c.anchor_operator_id
         """
     )
 

@@ -50,7 +50,7 @@ class Workbench:
         self._hide("wanted_run", self.cases.select("model", "scenario_id", "hardware").unique())
         self._evaluate_parts(set(replaced))
         scenarios = _scenarios(self.cases).to_dicts()
-        wanted = "(model, scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
+        wanted = "(run.model, run.scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
         evaluate.hold(self.connection, evaluate.Scope(scenarios=scenarios, runs=wanted))
         self._groups = self._parts_with_equal_runs()
         self._tables = [r for r in relations(self.connection) if r.is_table and r.layer in (HARDWARE, WORKLOAD)]
@@ -134,7 +134,7 @@ class Workbench:
         self.connection.register("runs_of_parts", runs.to_arrow())
         for table in self._tables:
             if table.layer == WORKLOAD:
-                kept = "SEMI JOIN runs_of_parts USING (model, scenario_id)"
+                kept = "AS t SEMI JOIN runs_of_parts AS r ON r.model = t.run.model AND r.scenario_id = t.run.scenario_id"
             elif "hardware" in column_names(self.connection, table.name):
                 kept = f"WHERE hardware IN ({listed})"
             else:

@@ -1,9 +1,8 @@
 -- Biases of convolutions that a backend adds by kernels of their own on some parts (`part_support.bias_is_kernel`).
--- Grain: model, scenario_id, insertion_id
+-- Grain: run, insertion_id
 CREATE VIEW bias_kernel AS
 SELECT
-    r.model,
-    r.scenario_id,
+    r.run,
     -- Fused kernel that it is, or is made for.
     o.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
@@ -41,19 +40,15 @@ SELECT
     -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
     z.elements * p.bits / 8e0 AS loop_byte
 FROM run AS r
-INNER JOIN backend AS b ON b.backend = r.backend AND b.adds_bias_kernels
-INNER JOIN added_bias AS a ON a.model = r.model
-LEFT JOIN operator_layout AS l
-    ON l.model = r.model AND l.memory_format = r.memory_format AND l.operator_id = a.operator_id
+INNER JOIN backend AS b ON b.backend = r.run.backend AND b.adds_bias_kernels
+INNER JOIN added_bias AS a ON a.model = r.run.model
+LEFT JOIN operator_layout AS l ON l.model = r.run.model AND l.memory_format = r.memory_format AND l.operator_id = a.operator_id
 INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.tensor_id = a.result_tensor_id
+    ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = a.result_tensor_id
 INNER JOIN tensor_size AS zb
-    ON zb.model = r.model AND zb.batch = r.batch AND zb.sequence = r.sequence AND zb.context = r.context
-    AND zb.logit_tokens = r.logit_tokens AND zb.chunk_count = r.chunk_count
-    AND zb.tensor_id = a.bias_tensor_id
-INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = a.operator_id
-INNER JOIN operator_precision AS op
-    ON op.model = r.model AND op.policy = r.precision AND op.operator_id = a.operator_id
+    ON zb.model = r.run.model AND zb.batch = r.run.batch AND zb.sequence = r.run.sequence AND zb.context = r.context
+    AND zb.logit_tokens = r.logit_tokens AND zb.chunk_count = r.chunk_count AND zb.tensor_id = a.bias_tensor_id
+INNER JOIN kernel_operator AS o ON o.model = r.run.model AND o.backend = r.run.backend AND o.operator_id = a.operator_id
+INNER JOIN operator_precision AS op ON op.model = r.run.model AND op.policy = r.run.precision AND op.operator_id = a.operator_id
 INNER JOIN precision AS p ON p.precision = op.precision

@@ -2,7 +2,7 @@
 -- unfused one of `eager`, at the element sizes of the run's policy. A tensor counts once a kernel; where an operator moves only part of
 -- it, that part (access_term), never more than the tensor: a row gathered twice is read once. Of shares f that n
 -- independent draws take of it, such as the experts of n tokens, 1 - (1 - f)^n is expected to move.
--- Grain: model, scenario_id, backend, kernel_id, tensor_id, direction
+-- Grain: run, kernel_id, tensor_id, direction
 CREATE VIEW border_byte AS
 WITH planned_tensors AS (
     SELECT
@@ -19,7 +19,7 @@ WITH planned_tensors AS (
         st.role = 'kv_cache' AND (o.tensor_id IS NULL OR o.producer_operator_id IS NOT NULL) AS is_of_tokens,
         p.bits,
         CASE WHEN st.is_wide THEN GREATEST(p.bits, 32) ELSE p.bits END AS stored_bits
-    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    FROM (SELECT DISTINCT run.model, run.backend, run.precision FROM run) AS r
     INNER JOIN kernel_tensor AS st ON st.model = r.model AND st.backend IN (r.backend, 'eager')
     INNER JOIN tensor_precision AS tp
         ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = st.tensor_id
@@ -51,7 +51,7 @@ moved_elements AS (
         ) AS elements
     FROM (
         SELECT DISTINCT
-            model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
+            run.model, run.batch, run.sequence, context, logit_tokens, chunk_count, prompt_pieces(run.batch, chunk_count) AS pieces
         FROM run
     ) AS r
     INNER JOIN access_term AS a ON a.model = r.model
@@ -60,8 +60,7 @@ moved_elements AS (
 
 moved_tensors AS (
     SELECT
-        r.model,
-        r.scenario_id,
+        r.run,
         st.run_backend,
         st.backend,
         st.kernel_id,
@@ -90,20 +89,18 @@ moved_tensors AS (
         END AS stored_bits
     FROM run AS r
     INNER JOIN planned_tensors AS st
-        ON st.model = r.model AND st.run_backend = r.backend AND st.precision = r.precision
+        ON st.model = r.run.model AND st.run_backend = r.run.backend AND st.precision = r.run.precision
     INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-        AND z.tensor_id = st.tensor_id
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = st.tensor_id
     LEFT JOIN moved_elements AS me
-        ON me.model = r.model AND me.batch = r.batch AND me.sequence = r.sequence AND me.context = r.context
+        ON me.model = r.run.model AND me.batch = r.run.batch AND me.sequence = r.run.sequence AND me.context = r.context
         AND me.logit_tokens = r.logit_tokens AND me.chunk_count = r.chunk_count
         AND me.operator_id = st.operator_id AND me.tensor_id = st.tensor_id
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     -- Backend of the run.
     run_backend,
     backend,

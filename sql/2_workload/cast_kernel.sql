@@ -1,13 +1,10 @@
 -- Conversions that a run's precision policy inserts, where the backend runs them as kernels of their own.
--- Grain: model, scenario_id, insertion_id
+-- Grain: run, insertion_id
 CREATE VIEW cast_kernel AS
 -- Materialized, or the planner joins every tensor with every run first.
 WITH cast_tensors AS MATERIALIZED (
     SELECT
-        r.model,
-        r.scenario_id,
-        r.batch,
-        r.sequence,
+        r.run,
         r.context,
         r.logit_tokens,
         r.chunk_count,
@@ -22,10 +19,10 @@ WITH cast_tensors AS MATERIALIZED (
         t.role IN ('weight', 'buffer', 'constant') AS is_constant,
         t.producer_operator_id
     FROM run AS r
-    INNER JOIN backend AS b ON b.backend = r.backend
-    INNER JOIN precision_cast AS c ON c.model = r.model AND c.policy = r.precision
+    INNER JOIN backend AS b ON b.backend = r.run.backend
+    INNER JOIN precision_cast AS c ON c.model = r.run.model AND c.policy = r.run.precision
     INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
-    INNER JOIN kernel_operator AS o ON o.model = r.model AND o.backend = r.backend AND o.operator_id = c.operator_id
+    INNER JOIN kernel_operator AS o ON o.model = r.run.model AND o.backend = r.run.backend AND o.operator_id = c.operator_id
     INNER JOIN precision AS pf ON pf.precision = c.from_precision
     INNER JOIN precision AS pt ON pt.precision = c.to_precision
     WHERE CASE
@@ -35,8 +32,7 @@ WITH cast_tensors AS MATERIALIZED (
 )
 
 SELECT
-    c.model,
-    c.scenario_id,
+    c.run,
     -- Fused kernel that it is, or is made for.
     c.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
@@ -75,6 +71,5 @@ SELECT
     z.elements * c.to_bits / 8e0 AS loop_byte
 FROM cast_tensors AS c
 INNER JOIN tensor_size AS z
-    ON z.model = c.model AND z.batch = c.batch AND z.sequence = c.sequence AND z.context = c.context
-    AND z.logit_tokens = c.logit_tokens AND z.chunk_count = c.chunk_count
-    AND z.tensor_id = c.tensor_id
+    ON z.model = c.run.model AND z.batch = c.run.batch AND z.sequence = c.run.sequence AND z.context = c.context
+    AND z.logit_tokens = c.logit_tokens AND z.chunk_count = c.chunk_count AND z.tensor_id = c.tensor_id

@@ -1,7 +1,7 @@
 -- Tensors that stay inside a kernel although a matrix operator of the same kernel reads them: the links of a
 -- domain-flow chain, which must be held on chip between producer and consumer. A key-value cache is read from
 -- memory, whatever kernel the operator that stands for it is in.
--- Grain: model, scenario_id, kernel_id, tensor_id
+-- Grain: run, kernel_id, tensor_id
 CREATE VIEW chain_tensor AS
 WITH matrix_reads AS MATERIALIZED (
     SELECT e.model, e.consumer_operator_id, t.storage_tensor_id
@@ -37,7 +37,7 @@ chain_links AS (
         e.kernel_id,
         e.tensor_id,
         p.bits
-    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    FROM (SELECT DISTINCT run.model, run.backend, run.precision FROM run) AS r
     INNER JOIN inner_reads AS e ON e.model = r.model AND e.backend = r.backend
     INNER JOIN tensor_precision AS tp ON tp.model = r.model AND tp.policy = r.precision AND tp.tensor_id = e.tensor_id
     INNER JOIN precision AS p ON p.precision = tp.precision
@@ -46,10 +46,7 @@ chain_links AS (
 -- Materialized, or the planner joins every tensor with every run first.
 run_links AS MATERIALIZED (
     SELECT
-        r.model,
-        r.scenario_id,
-        r.batch,
-        r.sequence,
+        r.run,
         r.context,
         r.logit_tokens,
         r.chunk_count,
@@ -57,19 +54,17 @@ run_links AS MATERIALIZED (
         c.tensor_id,
         c.bits
     FROM run AS r
-    INNER JOIN chain_links AS c ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision
+    INNER JOIN chain_links AS c ON c.model = r.run.model AND c.backend = r.run.backend AND c.precision = r.run.precision
 )
 
 SELECT
-    c.model,
-    c.scenario_id,
+    c.run,
     c.kernel_id,
     c.tensor_id,
     -- Its size. [byte]
     z.elements * c.bits / 8e0 AS held_byte
 FROM run_links AS c
 INNER JOIN tensor_size AS z
-    ON z.model = c.model AND z.batch = c.batch AND z.sequence = c.sequence AND z.context = c.context
-    AND z.logit_tokens = c.logit_tokens AND z.chunk_count = c.chunk_count
-    AND z.tensor_id = c.tensor_id
+    ON z.model = c.run.model AND z.batch = c.run.batch AND z.sequence = c.run.sequence AND z.context = c.context
+    AND z.logit_tokens = c.logit_tokens AND z.chunk_count = c.chunk_count AND z.tensor_id = c.tensor_id
 

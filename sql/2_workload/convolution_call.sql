@@ -6,7 +6,7 @@
 -- first puts weights of several taps in that order, at every run; a view of one sample it hands over with a batch stride
 -- of 0, by which ATen sees no channels-last image, copies it and convolves in nchw, unless the weights say otherwise
 -- (`mkldnn_conv_use_channels_last`). Backends that do not call ATen have no rows.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW convolution_call AS
 WITH aten_backends AS (
     SELECT backend, plans_layout
@@ -16,8 +16,7 @@ WITH aten_backends AS (
 
 convolutions AS (
     SELECT
-        w.model,
-        w.scenario_id,
+        w.run,
         w.kernel_id,
         weight.elements * p.bits / 8e0 AS weight_byte,
         image.elements * p.bits / 8e0 AS image_byte,
@@ -25,7 +24,7 @@ convolutions AS (
         w.compute_precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= cn.value, FALSE) AS is_native,
         NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
         -- Weights of one tap, or of one channel a group, are channels-last and nchw at once.
-        a.plans_layout AND r.run_layout = 'nhwc' AND r.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
+        a.plans_layout AND r.run_layout = 'nhwc' AND r.run.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
         AND t.is_batch_first AND t.shape <> s.shape AS hides_format,
         c.tensor_id IS NOT NULL AS is_copied,
         -- Images of fewer channels than a block has are read as they lie.
@@ -38,29 +37,27 @@ convolutions AS (
         -- An image is its own columns under a kernel of one tap and stride.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
     FROM run AS r
-    INNER JOIN aten_backends AS a ON a.backend = r.backend
-    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
+    INNER JOIN aten_backends AS a ON a.backend = r.run.backend
+    INNER JOIN executed_kernel AS w ON w.run = r.run
     INNER JOIN operator_class AS oc ON oc.operator_class = w.kernel_class AND oc.is_convolution
     INNER JOIN precision AS p ON p.precision = w.compute_precision
     INNER JOIN library_constant AS cn ON cn.library_constant = 'native_convolution_elements'
     INNER JOIN library_constant AS cb ON cb.library_constant = 'blocked_channels'
-    INNER JOIN edge AS ei
-        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN edge AS ei ON ei.model = w.run.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
     INNER JOIN tensor AS t ON t.model = ei.model AND t.tensor_id = ei.tensor_id
     INNER JOIN tensor AS s ON s.model = t.model AND s.tensor_id = t.storage_tensor_id
     LEFT JOIN layout_copy AS c
         ON c.model = ei.model AND c.memory_format = r.run_layout
         AND c.operator_id = ei.consumer_operator_id AND c.tensor_id = ei.tensor_id
     INNER JOIN tensor_size AS image
-        ON image.model = r.model AND image.batch = r.batch AND image.sequence = r.sequence AND image.context = r.context
+        ON image.model = r.run.model AND image.batch = r.run.batch AND image.sequence = r.run.sequence AND image.context = r.context
         AND image.logit_tokens = r.logit_tokens AND image.chunk_count = r.chunk_count AND image.tensor_id = ei.tensor_id
-    INNER JOIN edge AS ew
-        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
+    INNER JOIN edge AS ew ON ew.model = w.run.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
     INNER JOIN tensor_size AS weight
-        ON weight.model = r.model AND weight.batch = r.batch AND weight.sequence = r.sequence AND weight.context = r.context
+        ON weight.model = r.run.model AND weight.batch = r.run.batch AND weight.sequence = r.run.sequence AND weight.context = r.context
         AND weight.logit_tokens = r.logit_tokens AND weight.chunk_count = r.chunk_count AND weight.tensor_id = ew.tensor_id
     INNER JOIN step_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
         AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
@@ -84,8 +81,7 @@ blocked_images AS (
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     kernel_id,
     -- True where PyTorch multiplies matrices itself.
     is_native,

@@ -1,10 +1,9 @@
 -- Copies that operators make of tensors whose strides they cannot take, kernels of their own: all of them where the backend
 -- follows strides, those of what convolutions read where it plans layouts, but for images that its loops make.
--- Grain: model, scenario_id, insertion_id
+-- Grain: run, insertion_id
 CREATE VIEW copy_kernel AS
 SELECT
-    r.model,
-    r.scenario_id,
+    r.run,
     -- Fused kernel that it is, or is made for.
     ko.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
@@ -42,18 +41,16 @@ SELECT
     -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
     z.elements * p.bits / 8e0 AS loop_byte
 FROM run AS r
-INNER JOIN backend AS b ON b.backend = r.backend
-INNER JOIN layout_copy AS c ON c.model = r.model AND c.memory_format = r.run_layout
+INNER JOIN backend AS b ON b.backend = r.run.backend
+INNER JOIN layout_copy AS c ON c.model = r.run.model AND c.memory_format = r.run_layout
 INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.operator_id
 INNER JOIN operator_class AS oc ON oc.operator_class = o.operator_class
 INNER JOIN tensor AS t ON t.model = c.model AND t.tensor_id = c.tensor_id
 INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.tensor_id = c.tensor_id
-INNER JOIN kernel_operator AS ko ON ko.model = r.model AND ko.backend = r.backend AND ko.operator_id = c.operator_id
-INNER JOIN operator_precision AS op
-    ON op.model = r.model AND op.policy = r.precision AND op.operator_id = c.operator_id
+    ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
+    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = c.tensor_id
+INNER JOIN kernel_operator AS ko ON ko.model = r.run.model AND ko.backend = r.run.backend AND ko.operator_id = c.operator_id
+INNER JOIN operator_precision AS op ON op.model = r.run.model AND op.policy = r.run.precision AND op.operator_id = c.operator_id
 INNER JOIN precision AS p ON p.precision = op.precision
 LEFT JOIN edge AS e
     ON e.model = c.model AND e.consumer_operator_id = c.operator_id AND e.tensor_id = c.tensor_id AND e.position = 0

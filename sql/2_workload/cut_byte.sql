@@ -1,19 +1,18 @@
 -- Bytes that would cross if a run were cut after each of its kernels: results of this kernel and earlier
 -- ones that later kernels read. Views of one storage count once, model inputs and weights not at all.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW cut_byte AS
 WITH crossing_storages AS (
     SELECT
-        b.model,
-        b.scenario_id,
+        b.run,
         t.storage_tensor_id,
         MIN(CASE WHEN b.direction = 'write' THEN b.kernel_id END) AS first_kernel_id,
         MAX(CASE WHEN b.direction = 'read' THEN b.kernel_id END) AS last_kernel_id,
         MAX(CASE WHEN b.direction = 'write' THEN b.moved_byte END) AS moved_byte
     FROM border_byte AS b
-    INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
+    INNER JOIN tensor AS t ON t.model = b.run.model AND t.tensor_id = b.tensor_id
     WHERE b.backend = b.run_backend AND (b.direction = 'write' OR b.is_produced)
-    GROUP BY b.model, b.scenario_id, t.storage_tensor_id
+    GROUP BY b.run, t.storage_tensor_id
 ),
 
 signs AS (
@@ -24,8 +23,7 @@ signs AS (
 
 changes AS (
     SELECT
-        c.model,
-        c.scenario_id,
+        c.run,
         CASE WHEN g.sign > 0e0 THEN c.first_kernel_id ELSE c.last_kernel_id END AS kernel_id,
         g.sign * c.moved_byte AS moved_byte
     FROM crossing_storages AS c
@@ -33,28 +31,23 @@ changes AS (
     WHERE c.last_kernel_id > c.first_kernel_id
     UNION ALL
     SELECT
-        r.model,
-        r.scenario_id,
+        r.run,
         k.kernel_id,
         0e0 AS moved_byte
     FROM run AS r
-    INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend
+    INNER JOIN kernel AS k ON k.model = r.run.model AND k.backend = r.run.backend
 ),
 
 changes_by_kernel AS (
-    SELECT model, scenario_id, kernel_id, SUM(moved_byte) AS moved_byte
+    SELECT run, kernel_id, SUM(moved_byte) AS moved_byte
     FROM changes
-    GROUP BY model, scenario_id, kernel_id
+    GROUP BY run, kernel_id
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     kernel_id,
     -- Bytes that cross. [byte]
-    SUM(moved_byte) OVER (
-        PARTITION BY model, scenario_id ORDER BY kernel_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS crossing_byte
+    SUM(moved_byte) OVER (PARTITION BY run ORDER BY kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS crossing_byte
 FROM changes_by_kernel
 

@@ -3,7 +3,7 @@
 -- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen); everything else, fp32 and bf16 first, goes to
 -- PyTorch's own kernel of one thread a result. Channels-last ones are all cuDNN's, whose tuned kernels end at 7 x 7. Backends
 -- that do not call ATen have no rows.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW depthwise_call AS
 WITH aten_backends AS (
     SELECT backend
@@ -27,33 +27,28 @@ limits AS (
 -- Each step materialized, or the planner joins every tensor of a run with every other first.
 called_kernels AS MATERIALIZED (
     SELECT
-        w.model,
-        w.scenario_id,
+        w.run,
         w.kernel_id,
         w.anchor_operator_id,
         w.layout,
         w.compute_precision,
-        r.batch,
-        r.sequence,
         r.context,
         r.logit_tokens,
         r.chunk_count,
         ei.tensor_id AS image_id,
         ew.tensor_id AS weight_id
     FROM run AS r
-    INNER JOIN aten_backends AS a ON a.backend = r.backend
-    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'depthwise_conv'
-    INNER JOIN edge AS ei
-        ON ei.model = w.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
-    INNER JOIN edge AS ew
-        ON ew.model = w.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
+    INNER JOIN aten_backends AS a ON a.backend = r.run.backend
+    INNER JOIN executed_kernel AS w ON w.run = r.run AND w.kernel_class = 'depthwise_conv'
+    INNER JOIN edge AS ei ON ei.model = w.run.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
+    INNER JOIN edge AS ew ON ew.model = w.run.model AND ew.consumer_operator_id = w.anchor_operator_id AND ew.position = 1
 ),
 
 kernel_images AS MATERIALIZED (
     SELECT w.*, z.elements AS image_elements
     FROM called_kernels AS w
     INNER JOIN tensor_size AS z
-        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        ON z.model = w.run.model AND z.batch = w.run.batch AND z.sequence = w.run.sequence AND z.context = w.context
         AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.image_id
 ),
 
@@ -61,27 +56,26 @@ sized_kernels AS MATERIALIZED (
     SELECT w.*, z.elements AS weight_elements
     FROM kernel_images AS w
     INNER JOIN tensor_size AS z
-        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        ON z.model = w.run.model AND z.batch = w.run.batch AND z.sequence = w.run.sequence AND z.context = w.context
         AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.weight_id
 ),
 
 convolutions AS (
     SELECT
-        w.model,
-        w.scenario_id,
+        w.run,
         w.kernel_id,
         w.layout,
         w.compute_precision = 'fp16' AS is_half,
-        w.batch = 1 AS is_one_sample,
+        w.run.batch = 1 AS is_one_sample,
         -- A result is a product a tap.
         z.macs / NULLIF(z.threads, 0e0) AS taps,
         -- The square of the stride, and what rounding at the border leaves of it.
         w.image_elements / NULLIF(z.threads, 0e0) AS thinning,
         w.weight_elements * z.threads / NULLIF(z.macs, 0e0) AS channels,
-        SQRT(w.image_elements * z.macs / NULLIF(w.batch * w.weight_elements * z.threads, 0e0)) AS width
+        SQRT(w.image_elements * z.macs / NULLIF(w.run.batch * w.weight_elements * z.threads, 0e0)) AS width
     FROM sized_kernels AS w
     INNER JOIN step_size AS z
-        ON z.model = w.model AND z.batch = w.batch AND z.sequence = w.sequence AND z.context = w.context
+        ON z.model = w.run.model AND z.batch = w.run.batch AND z.sequence = w.run.sequence AND z.context = w.context
         AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
@@ -110,8 +104,7 @@ given_convolutions AS (
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     kernel_id,
     -- `own`: PyTorch's kernel of few taps; `wide`: in nchw its kernel of many taps, channels-last cuDNN's for all sizes; null:
     -- the kernel that the rows of its layout are of.

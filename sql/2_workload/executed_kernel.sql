@@ -3,7 +3,7 @@
 -- they cannot take (all of them where the backend follows strides, those of convolutions where it plans layouts), and the
 -- biases of convolutions where the backend adds them by kernels of their own on some parts
 -- (`part_support.bias_is_kernel`).
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW executed_kernel AS
 WITH planned_kernels AS (
     SELECT * FROM fused_kernel
@@ -17,16 +17,16 @@ WITH planned_kernels AS (
 
 -- What a step of one token does not run.
 prompt_kernels AS (
-    SELECT r.model, r.scenario_id, k.kernel_id
+    SELECT r.run, k.kernel_id
     FROM run AS r
-    INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend AND k.is_prompt_only
+    INNER JOIN kernel AS k ON k.model = r.run.model AND k.backend = r.run.backend AND k.is_prompt_only
     WHERE r.phase = 'decode'
 ),
 
 all_kernels AS (
     SELECT k.*
     FROM planned_kernels AS k
-    LEFT JOIN prompt_kernels AS p ON p.model = k.model AND p.scenario_id = k.scenario_id AND p.kernel_id = k.kernel_id
+    LEFT JOIN prompt_kernels AS p ON p.run = k.run AND p.kernel_id = k.kernel_id
     WHERE p.kernel_id IS NULL
 ),
 
@@ -34,55 +34,48 @@ all_kernels AS (
 -- numbered.
 first_runs AS (
     SELECT
-        r.model,
-        r.scenario_id,
-        MIN(r.scenario_id) OVER (
-            PARTITION BY r.model, r.backend, r.precision, r.memory_format, r.run_layout, p.model IS NULL
+        r.run,
+        MIN(r.run.scenario_id) OVER (
+            PARTITION BY r.run.model, r.run.backend, r.run.precision, r.memory_format, r.run_layout, p.run.model IS NULL
         ) AS first_scenario_id
     FROM run AS r
-    LEFT JOIN (SELECT DISTINCT model, scenario_id FROM prompt_kernels) AS p
-        ON p.model = r.model AND p.scenario_id = r.scenario_id
+    LEFT JOIN (SELECT DISTINCT run FROM prompt_kernels) AS p ON p.run = r.run
 ),
 
 -- Inserted kernels are numbered after the fused ones.
 numbered_kernels AS (
     SELECT
-        k.model,
-        k.scenario_id,
+        k.run,
         k.insertion,
         k.insertion_id,
-        ROW_NUMBER() OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
-        ) - 1 AS position,
+        ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.issue_place, k.insertion, k.insertion_id) - 1 AS position,
         -- Behind the last fused one, of which a policy's version of the framework may not run all.
-        ROW_NUMBER() OVER (PARTITION BY k.model, k.scenario_id ORDER BY k.insertion, k.insertion_id)
-        - SUM(CASE WHEN k.insertion = 0 THEN 1 ELSE 0 END) OVER (PARTITION BY k.model, k.scenario_id)
-        + MAX(CASE WHEN k.insertion = 0 THEN k.kernel_id ELSE -1 END) OVER (PARTITION BY k.model, k.scenario_id) AS number,
+        ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.insertion, k.insertion_id)
+        - SUM(CASE WHEN k.insertion = 0 THEN 1 ELSE 0 END) OVER (PARTITION BY k.run)
+        + MAX(CASE WHEN k.insertion = 0 THEN k.kernel_id ELSE -1 END) OVER (PARTITION BY k.run) AS number,
         SUM(k.view_count) OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
+            PARTITION BY k.run ORDER BY k.issue_place, k.insertion, k.insertion_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS issued_view_count,
         SUM(CASE WHEN k.kernel_class = 'bias' THEN 1 ELSE 0 END) OVER (
-            PARTITION BY k.model, k.scenario_id ORDER BY k.issue_place, k.insertion, k.insertion_id
+            PARTITION BY k.run ORDER BY k.issue_place, k.insertion, k.insertion_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS issued_bias_count
     FROM all_kernels AS k
-    INNER JOIN first_runs AS r
-        ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.first_scenario_id = k.scenario_id
+    INNER JOIN first_runs AS r ON r.run = k.run AND r.first_scenario_id = k.run.scenario_id
 ),
 
 placed_kernels AS (
     SELECT k.*, n.position, n.number, n.issued_view_count, n.issued_bias_count
     FROM all_kernels AS k
-    INNER JOIN first_runs AS r ON r.model = k.model AND r.scenario_id = k.scenario_id
+    INNER JOIN first_runs AS r ON r.run = k.run
     INNER JOIN numbered_kernels AS n
-        ON n.model = r.model AND n.scenario_id = r.first_scenario_id AND n.insertion = k.insertion
+        ON n.run.model = r.run.model AND n.run.scenario_id = r.first_scenario_id AND n.insertion = k.insertion
         AND n.insertion_id = k.insertion_id
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     -- Kernel; conversions, copies and biases that the backend inserts are numbered after the fused ones.
     CASE WHEN insertion = 0 THEN kernel_id ELSE CAST(number AS BIGINT) END AS kernel_id,
     -- Fused kernel that it is, or is made for.

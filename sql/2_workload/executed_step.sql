@@ -1,6 +1,6 @@
 -- Steps of every operator that a kernel executes in a run, with the element type each computes in. Of an attention whose mask is
 -- causal, backends whose kernels go by blocks of queries (`causal_block`) skip the keys that all queries of a block do not see.
--- Grain: model, scenario_id, kernel_id, operator_id, step
+-- Grain: run, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
 -- Materialized, or the planner joins every step with every size first.
 WITH planned_steps AS MATERIALIZED (
@@ -15,7 +15,7 @@ WITH planned_steps AS MATERIALIZED (
         k.step_class,
         k.operator_class,
         op.precision AS compute_precision
-    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    FROM (SELECT DISTINCT run.model, run.backend, run.precision FROM run) AS r
     INNER JOIN kernel_step AS k ON k.model = r.model AND k.backend = r.backend
     INNER JOIN operator_precision AS op
         ON op.model = r.model AND op.policy = r.precision AND op.operator_id = k.operator_id
@@ -23,10 +23,7 @@ WITH planned_steps AS MATERIALIZED (
 
 sized_steps AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.scenario_id,
+        r.run,
         r.chunk_count,
         r.vector_rows,
         r.linear_vector_rows,
@@ -52,18 +49,15 @@ sized_steps AS (
         z.image,
         COALESCE(seen_keys(z.queries, z.keys, r.causal_block) / NULLIF(z.keys, 0e0), 1e0) AS seen_fraction
     FROM run AS r
-    INNER JOIN planned_steps AS p ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision
+    INNER JOIN planned_steps AS p ON p.model = r.run.model AND p.backend = r.run.backend AND p.precision = r.run.precision
     INNER JOIN step_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
         AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
         AND z.operator_id = p.operator_id AND z.step = p.step
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    scenario_id,
+    run,
     -- Kernel.
     kernel_id,
     step_id,

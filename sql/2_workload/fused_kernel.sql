@@ -1,9 +1,8 @@
 -- The kernels that a backend makes of a run's operators, with what they move.
--- Grain: model, scenario_id, insertion_id
+-- Grain: run, insertion_id
 CREATE VIEW fused_kernel AS
 SELECT
-    r.model,
-    r.scenario_id,
+    r.run,
     -- Fused kernel that it is, or is made for.
     k.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
@@ -45,18 +44,15 @@ SELECT
     -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
     COALESCE(t.largest_byte, 0e0) AS loop_byte
 FROM run AS r
-INNER JOIN backend AS b ON b.backend = r.backend
-INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend
-INNER JOIN operator AS o ON o.model = r.model AND o.operator_id = k.anchor_operator_id
+INNER JOIN backend AS b ON b.backend = r.run.backend
+INNER JOIN kernel AS k ON k.model = r.run.model AND k.backend = r.run.backend
+INNER JOIN operator AS o ON o.model = r.run.model AND o.operator_id = k.anchor_operator_id
 INNER JOIN operator_precision AS op
-    ON op.model = r.model AND op.policy = r.precision AND op.operator_id = k.anchor_operator_id
+    ON op.model = r.run.model AND op.policy = r.run.precision AND op.operator_id = k.anchor_operator_id
 -- Queries, keys and values come before the mask.
 LEFT JOIN edge AS e
-    ON e.model = r.model AND e.consumer_operator_id = k.anchor_operator_id AND e.position = 3 AND k.kernel_class = 'attention'
+    ON e.model = r.run.model AND e.consumer_operator_id = k.anchor_operator_id AND e.position = 3 AND k.kernel_class = 'attention'
 LEFT JOIN operator_layout AS l
-    ON l.model = r.model AND l.memory_format = r.memory_format AND l.operator_id = k.anchor_operator_id
-    AND b.follows_strides
+    ON l.model = r.run.model AND l.memory_format = r.memory_format AND l.operator_id = k.anchor_operator_id AND b.follows_strides
 -- What turns out to be a view moves nothing.
-LEFT JOIN kernel_traffic AS t
-    ON t.model = r.model AND t.scenario_id = r.scenario_id AND t.kernel_id = k.kernel_id
-    AND l.layout IS DISTINCT FROM 'view'
+LEFT JOIN kernel_traffic AS t ON t.run = r.run AND t.kernel_id = k.kernel_id AND l.layout IS DISTINCT FROM 'view'

@@ -2,7 +2,7 @@
 -- there as fixed_byte + sample_byte * batch, equal ones counted. A kernel never is the peak where the one that grows fastest
 -- holds as much at batch 1 already, even if every block of the first were rounded up by a whole one. Runs whose model takes
 -- any batch and whose storages grow at most in proportion to it.
--- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, fixed_byte, sample_byte
+-- Grain: run, kernel_id, fixed_byte, sample_byte
 CREATE TABLE held_term AS
 WITH growing_plans AS (
     SELECT s.model, s.backend, s.precision, s.sequence, s.context, s.logit_tokens
@@ -89,12 +89,7 @@ counted_storages AS (
 )
 
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run,
     c.kernel_id,
     c.fixed_byte,
     c.sample_byte,
@@ -102,5 +97,5 @@ SELECT
     c.storage_count
 FROM run AS r
 INNER JOIN counted_storages AS c
-    ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.sequence = r.sequence
+    ON c.model = r.run.model AND c.backend = r.run.backend AND c.precision = r.run.precision AND c.sequence = r.run.sequence
     AND c.context = r.context AND c.logit_tokens = r.logit_tokens

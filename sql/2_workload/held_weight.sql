@@ -1,10 +1,10 @@
 -- Weights that a kernel of a run needs in memory, however many of them it reads.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW held_weight AS
 WITH read_weights AS (
     -- A view of a weight is trained where the weight is.
     SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits, s.is_trained
-    FROM (SELECT DISTINCT model, backend, precision FROM run) AS r
+    FROM (SELECT DISTINCT run.model, run.backend, run.precision FROM run) AS r
     INNER JOIN kernel_tensor AS k
         ON k.model = r.model AND k.backend = r.backend AND k.role = 'weight' AND k.direction = 'read'
     INNER JOIN tensor_precision AS t ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = k.tensor_id
@@ -14,17 +14,15 @@ WITH read_weights AS (
 )
 
 SELECT
-    r.model,
-    r.scenario_id,
+    r.run,
     w.kernel_id,
     -- Their size. [byte]
     SUM(z.elements * w.bits / 8e0) AS held_byte,
     -- Part of them that a step of training changes. [byte]
     SUM(CASE WHEN w.is_trained THEN z.elements * w.bits / 8e0 ELSE 0e0 END) AS trained_byte
 FROM run AS r
-INNER JOIN read_weights AS w ON w.model = r.model AND w.backend = r.backend AND w.precision = r.precision
+INNER JOIN read_weights AS w ON w.model = r.run.model AND w.backend = r.run.backend AND w.precision = r.run.precision
 INNER JOIN tensor_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
     AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.tensor_id = w.tensor_id
-GROUP BY r.model, r.scenario_id, w.kernel_id
+    AND z.tensor_id = w.tensor_id GROUP BY r.run, w.kernel_id

@@ -1,9 +1,8 @@
 -- Bytes that cross the border of every kernel in a run, by role.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW kernel_traffic AS
 SELECT
-    b.model,
-    b.scenario_id,
+    b.run,
     b.kernel_id,
     -- Activations and model inputs read. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'input' THEN b.moved_byte ELSE 0e0 END) AS input_byte,
@@ -19,5 +18,5 @@ SELECT
     MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
 FROM border_byte AS b
 WHERE b.backend = b.run_backend
-GROUP BY b.model, b.scenario_id, b.kernel_id
+GROUP BY b.run, b.kernel_id
 

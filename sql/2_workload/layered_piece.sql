@@ -1,15 +1,10 @@
 -- What tensor parallel splits of a run's forward pass, by the heads that it comes in: what a split has of it depends on them. 0 where
 -- there are none.
--- Grain: model, backend, precision, batch, sequence, scenario_id, place, is_core, pieces, fewer_pieces, fewer_fraction
+-- Grain: run, place, is_core, pieces, fewer_pieces, fewer_fraction
 CREATE TABLE layered_piece AS
 WITH split_kernels AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         CASE WHEN s.place = 'block' THEN 'block' ELSE 'end' END AS place,
         h.kernel_class = 'attention' OR (h.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
         COALESCE(s.pieces, 0) AS pieces,
@@ -18,22 +13,13 @@ WITH split_kernels AS (
         CASE WHEN s.is_expert AND s.split IN ('column', 'row') THEN 0e0 ELSE s.weight_byte END AS weight_byte,
         h.macs
     FROM split_kernel AS s
-    INNER JOIN run_kernel AS k
-        ON k.model = s.model AND k.backend = s.backend AND k.precision = s.precision AND k.batch = s.batch
-        AND k.sequence = s.sequence AND k.scenario_id = s.scenario_id AND k.kernel_id = s.kernel_id
-    INNER JOIN shape AS h
-        ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
-        AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
+    INNER JOIN run_kernel AS k ON k.run = s.run AND k.kernel_id = s.kernel_id
+    INNER JOIN shape AS h ON h.run = k.run AND h.shape_id = k.shape_id
     WHERE s.is_split AND NOT s.is_backward
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     -- `block` of layers, `end` of what stands before and behind them.
     place,
     -- True of the cores of attentions.
@@ -48,4 +34,4 @@ SELECT
     -- Its multiply-accumulates.
     SUM(macs) AS macs
 FROM split_kernels
-GROUP BY model, backend, precision, batch, sequence, scenario_id, place, is_core, pieces, fewer_pieces, fewer_fraction
+GROUP BY run, place, is_core, pieces, fewer_pieces, fewer_fraction

@@ -1,15 +1,10 @@
 -- A run by its equal layers and what stands before and behind them: weights, what collectives of tensor and expert parallel move, and
 -- what a layer hands to the next. Sums of all layers, of a whole run on one device.
--- Grain: model, backend, precision, batch, sequence, scenario_id
+-- Grain: run
 CREATE TABLE layered_run AS
 WITH kernel_sums AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         COUNT(DISTINCT CASE WHEN NOT is_backward THEN block END) AS block_count,
         SUM(CASE WHEN NOT is_backward AND place = 'first' THEN weight_byte ELSE 0e0 END) AS first_weight_byte,
         SUM(CASE WHEN NOT is_backward AND place = 'last' THEN weight_byte ELSE 0e0 END) AS last_weight_byte,
@@ -45,16 +40,11 @@ WITH kernel_sums AS (
         MAX(CASE WHEN place = 'block' AND NOT is_backward AND NOT is_expert THEN all_reduce_byte ELSE 0e0 END) AS hidden_byte,
         MAX(expert_count) AS expert_count
     FROM split_kernel
-    GROUP BY model, backend, precision, batch, sequence, scenario_id
+    GROUP BY run
 )
 
 SELECT
-    s.model,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run,
     -- Equal layers.
     CAST(s.block_count AS BIGINT) AS block_count,
     -- Weights before the layers. [byte]
@@ -116,4 +106,4 @@ SELECT
     -- Experts of a layer; null without any.
     s.expert_count
 FROM kernel_sums AS s
-INNER JOIN resident_byte AS w ON w.model = s.model AND w.scenario_id = s.scenario_id
+INNER JOIN resident_byte AS w ON w.run = s.run

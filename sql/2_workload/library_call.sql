@@ -2,38 +2,36 @@
 -- (llama.cpp: cuBLAS above a few tokens a step): packed weights in 16 bits, operands and results converted, and the scores of
 -- attentions, which no fused kernel takes: written, their softmax read and written, converted, and read.
 -- Backends that keep activations as the policy says have no rows.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW library_call AS
 WITH products AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         kernel_id,
         SUM(CASE WHEN operator_class NOT IN ('attention', 'recurrence') THEN n * k * gemm_count ELSE 0e0 END) AS weight_elements,
         SUM(CASE WHEN operator_class = 'attention' AND step = 'qk' THEN m * n * gemm_count ELSE 0e0 END) AS score_elements
     FROM executed_step
     WHERE step_class = 'gemm'
-    GROUP BY model, scenario_id, kernel_id
+    GROUP BY run, kernel_id
 )
 
 SELECT
-    w.model,
-    w.scenario_id,
+    w.run,
     w.kernel_id,
     -- Scores of attentions written and read again. [byte]
     p.score_elements * (4e0 * r.activation_bits + 32e0) / 8e0 AS score_byte,
     -- Operands and results converted around the call. [byte]
     CASE
-        WHEN p.weight_elements = 0e0 OR r.batch * r.sequence <= c.value THEN 0e0
+        WHEN p.weight_elements = 0e0 OR r.run.batch * r.run.sequence <= c.value THEN 0e0
         ELSE (w.input_byte + w.output_byte) * (r.activation_bits + 16e0) / NULLIF(r.activation_bits, 0)
     END AS operand_byte,
     -- Packed weights read, and written in 16 bits. [byte]
     CASE
-        WHEN r.batch * r.sequence <= c.value OR w.weight_byte >= 2e0 * p.weight_elements THEN 0e0
+        WHEN r.run.batch * r.run.sequence <= c.value OR w.weight_byte >= 2e0 * p.weight_elements THEN 0e0
         ELSE w.weight_byte + 2e0 * p.weight_elements
     END AS unpacked_byte
 FROM run AS r
-INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
-INNER JOIN products AS p ON p.model = w.model AND p.scenario_id = w.scenario_id AND p.kernel_id = w.kernel_id
+INNER JOIN executed_kernel AS w ON w.run = r.run
+INNER JOIN products AS p ON p.run = w.run AND p.kernel_id = w.kernel_id
 INNER JOIN library_constant AS c ON c.library_constant = 'own_product_tokens'
 WHERE r.activation_bits IS NOT NULL

@@ -3,25 +3,23 @@
 -- has 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B) where
 -- the library reads them as they lie: MKL does on Intel's processors, not on AMD's.
 -- Backends that do not call ATen have no rows.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW linear_call AS
 SELECT
-    w.model,
-    w.scenario_id,
+    w.run,
     w.kernel_id,
     -- True where the rows of both operands begin a multiple of 2 KiB apart.
     (z.k * p.bits / 8e0) % c.value = 0e0 AS is_aliased,
     -- The bias written to every row of the result, and read again. [byte]
     CASE WHEN b.tensor_id IS NULL THEN 0e0 ELSE 2e0 * z.gemm_count * z.m * z.n * p.bits / 8e0 END AS reorder_byte
 FROM run AS r
-INNER JOIN backend AS a ON a.backend = r.backend AND a.calls_aten
-INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id AND w.kernel_class = 'linear'
+INNER JOIN backend AS a ON a.backend = r.run.backend AND a.calls_aten
+INNER JOIN executed_kernel AS w ON w.run = r.run AND w.kernel_class = 'linear'
 INNER JOIN precision AS p ON p.precision = w.compute_precision
 INNER JOIN step_size AS z
-    ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+    ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
     AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
     AND z.operator_id = w.anchor_operator_id AND z.step = 'main' AND z.k IS NOT NULL
 INNER JOIN library_constant AS c ON c.library_constant = 'aliased_row_byte'
-LEFT JOIN edge AS b
-    ON b.model = w.model AND b.consumer_operator_id = w.anchor_operator_id AND b.position = 2
+LEFT JOIN edge AS b ON b.model = w.run.model AND b.consumer_operator_id = w.anchor_operator_id AND b.position = 2
 

@@ -1,6 +1,6 @@
 -- Activation memory held while each kernel of a run executes: every storage adds its size at the kernel
 -- that allocates it and takes it away after the last that holds it.
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW memory_step AS
 WITH signs AS (
     SELECT 1e0 AS sign
@@ -10,8 +10,7 @@ WITH signs AS (
 
 changes AS (
     SELECT
-        s.model,
-        s.scenario_id,
+        s.run,
         CASE WHEN g.sign > 0e0 THEN s.first_kernel_id ELSE s.last_kernel_id + 1 END AS kernel_id,
         g.sign AS storage_count,
         g.sign * s.held_byte AS live_byte,
@@ -21,54 +20,47 @@ changes AS (
     CROSS JOIN signs AS g
     UNION ALL
     SELECT
-        r.model,
-        r.scenario_id,
+        r.run,
         k.kernel_id,
         0e0 AS storage_count,
         0e0 AS live_byte,
         0e0 AS allocated_byte,
         1 AS is_kernel
     FROM run AS r
-    INNER JOIN kernel AS k ON k.model = r.model AND k.backend = r.backend
+    INNER JOIN kernel AS k ON k.model = r.run.model AND k.backend = r.run.backend
 ),
 
 changes_by_kernel AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         kernel_id,
         SUM(storage_count) AS storage_count,
         SUM(live_byte) AS live_byte,
         SUM(allocated_byte) AS allocated_byte,
         MAX(is_kernel) AS is_kernel
     FROM changes
-    GROUP BY model, scenario_id, kernel_id
+    GROUP BY run, kernel_id
 ),
 
 held_at_kernel AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         kernel_id,
         is_kernel,
         SUM(storage_count) OVER (
-            PARTITION BY model, scenario_id ORDER BY kernel_id
+            PARTITION BY run ORDER BY kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS storage_count,
-        SUM(live_byte) OVER (
-            PARTITION BY model, scenario_id ORDER BY kernel_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS live_byte,
+        SUM(live_byte) OVER (PARTITION BY run ORDER BY kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS live_byte,
         SUM(allocated_byte) OVER (
-            PARTITION BY model, scenario_id ORDER BY kernel_id
+            PARTITION BY run ORDER BY kernel_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS allocated_byte
     FROM changes_by_kernel
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     kernel_id,
     -- Storages held.
     CAST(storage_count AS BIGINT) AS storage_count,

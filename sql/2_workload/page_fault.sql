@@ -1,33 +1,31 @@
 -- Memory that the system hands PyTorch on a processor anew in every run, page by page: blocks of 32 MiB and more, which
 -- glibc's malloc maps each time (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)), and of the others the share by which the
 -- heap grows because it was given back in the run before (`heap_growth`).
--- Grain: model, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW page_fault AS
 WITH heap_growths AS (
-    SELECT r.model, r.scenario_id, MAX_BY(g.growth_fraction, g.batch) AS growth_fraction
+    SELECT r.run, MAX_BY(g.growth_fraction, g.batch) AS growth_fraction
     FROM run AS r
-    INNER JOIN heap_growth AS g ON g.model = r.model AND g.backend = r.backend AND g.batch <= r.batch
-    GROUP BY r.model, r.scenario_id
+    INNER JOIN heap_growth AS g ON g.model = r.run.model AND g.backend = r.run.backend AND g.batch <= r.run.batch GROUP BY r.run
 ),
 
 memory_blocks AS (
-    SELECT model, scenario_id, MIN(first_kernel_id) AS kernel_id, MAX(held_byte) AS held_byte
+    SELECT run, MIN(first_kernel_id) AS kernel_id, MAX(held_byte) AS held_byte
     FROM storage_byte
     WHERE first_kernel_id >= 0
-    GROUP BY model, scenario_id, block_tensor_id, is_copy, storage_precision
+    GROUP BY run, block_tensor_id, is_copy, storage_precision
     UNION ALL
-    SELECT model, scenario_id, kernel_id, scratch_byte AS held_byte FROM convolution_call
+    SELECT run, kernel_id, scratch_byte AS held_byte FROM convolution_call
     UNION ALL
     -- Those of one size share a block; what the heap grows for smaller ones is in its share of the others.
-    SELECT v.model, v.scenario_id, MIN(v.kernel_id) AS kernel_id, v.channels_last_byte AS held_byte
+    SELECT v.run, MIN(v.kernel_id) AS kernel_id, v.channels_last_byte AS held_byte
     FROM convolution_call AS v
     INNER JOIN library_constant AS c ON c.library_constant = 'mapped_block_byte' AND v.channels_last_byte >= c.value
-    GROUP BY v.model, v.scenario_id, v.channels_last_byte
+    GROUP BY v.run, v.channels_last_byte
 )
 
 SELECT
-    b.model,
-    b.scenario_id,
+    b.run,
     b.kernel_id,
     -- Results and scratch memory that it allocates. [byte]
     SUM(b.held_byte) AS allocated_byte,
@@ -35,7 +33,6 @@ SELECT
     SUM(CASE WHEN b.held_byte < c.value THEN b.held_byte ELSE 0e0 END) * MAX(g.growth_fraction)
     + SUM(CASE WHEN b.held_byte < c.value THEN 0e0 ELSE b.held_byte END) AS fault_byte
 FROM memory_blocks AS b
-INNER JOIN heap_growths AS g ON g.model = b.model AND g.scenario_id = b.scenario_id
-INNER JOIN library_constant AS c ON c.library_constant = 'mapped_block_byte'
-GROUP BY b.model, b.scenario_id, b.kernel_id
+INNER JOIN heap_growths AS g ON g.run = b.run
+INNER JOIN library_constant AS c ON c.library_constant = 'mapped_block_byte' GROUP BY b.run, b.kernel_id
 

@@ -1,16 +1,13 @@
 -- What a run holds at the peak of its activations, gradients of weights apart, by what tensor parallel makes of it.
--- Grain: model, scenario_id
+-- Grain: run
 CREATE VIEW peak_byte AS
 SELECT
-    s.model,
-    s.scenario_id,
+    s.run,
     -- Results of which tensor parallel gives a device some features. [byte]
     SUM(CASE WHEN k.split IN ('column', 'between') THEN s.held_byte ELSE 0e0 END) AS split_peak_byte,
     -- Results that every device has whole, and the run's inputs. [byte]
     SUM(CASE WHEN COALESCE(k.split, 'whole') IN ('row', 'whole') THEN s.held_byte ELSE 0e0 END) AS whole_peak_byte
 FROM run_memory AS m
-INNER JOIN storage_byte AS s
-    ON s.model = m.model AND s.scenario_id = m.scenario_id AND m.peak_kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id
-INNER JOIN tensor AS t ON t.model = s.model AND t.tensor_id = s.tensor_id AND t.role <> 'gradient'
-LEFT JOIN split_kernel AS k ON k.model = s.model AND k.scenario_id = s.scenario_id AND k.kernel_id = s.first_kernel_id
-GROUP BY s.model, s.scenario_id
+INNER JOIN storage_byte AS s ON s.run = m.run AND m.peak_kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id
+INNER JOIN tensor AS t ON t.model = s.run.model AND t.tensor_id = s.tensor_id AND t.role <> 'gradient'
+LEFT JOIN split_kernel AS k ON k.run = s.run AND k.kernel_id = s.first_kernel_id GROUP BY s.run

@@ -1,13 +1,8 @@
 -- Kernels of a run by where they stand and by what several devices make of them (`split_kernel`).
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
+-- Grain: run, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE VIEW placed_kernel AS
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run,
     k.shape_id,
     s.place,
     s.is_backward,
@@ -26,12 +21,7 @@ SELECT
     -- Weights that they need in memory. [byte]
     SUM(s.weight_byte) AS held_byte
 FROM run_kernel AS k
-INNER JOIN split_kernel AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id
+INNER JOIN split_kernel AS s ON s.run = k.run AND s.kernel_id = k.kernel_id
 INNER JOIN shape AS h
-    ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
-    AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
-GROUP BY
-    k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.shape_id, s.place, s.is_backward, s.is_repeated,
-    s.is_split, s.is_expert, s.split, h.kernel_class
+    ON h.run = k.run
+    AND h.shape_id = k.shape_id GROUP BY k.run, k.shape_id, s.place, s.is_backward, s.is_repeated, s.is_split, s.is_expert, s.split, h.kernel_class

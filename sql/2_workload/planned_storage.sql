@@ -4,7 +4,7 @@
 -- Grain: model, backend, precision, tensor_id, storage_precision
 CREATE VIEW planned_storage AS
 WITH plans AS (
-    SELECT DISTINCT model, backend, precision
+    SELECT DISTINCT run.model, run.backend, run.precision
     FROM run
 ),
 

@@ -1,6 +1,6 @@
 -- What stays in memory for a whole run: weights, buffers and constants at the policy's element sizes,
 -- storages shared by several names counted once, and in prefill and decode the key-value cache.
--- Grain: model, scenario_id
+-- Grain: run
 CREATE VIEW resident_byte AS
 -- What a device has of a weight: the most that any product or look-up of it does, all of it where one is done by all devices.
 WITH split_tensors AS (
@@ -14,7 +14,7 @@ WITH split_tensors AS (
                 ELSE 1e0
             END
         ) AS device_share
-    FROM (SELECT DISTINCT model, device_count FROM run) AS r
+    FROM (SELECT DISTINCT run.model, device_count FROM run) AS r
     INNER JOIN edge AS e ON e.model = r.model
     INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
     INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
@@ -37,7 +37,7 @@ resident_tensors AS (
         t.is_trained,
         p.bits,
         c.pieces
-    FROM (SELECT DISTINCT model, precision FROM run) AS r
+    FROM (SELECT DISTINCT run.model, run.precision FROM run) AS r
     INNER JOIN tensor AS t
         ON t.model = r.model
         AND (t.role = 'kv_cache' OR (t.role IN ('weight', 'buffer', 'constant', 'input') AND t.storage_tensor_id = t.tensor_id))
@@ -49,8 +49,7 @@ resident_tensors AS (
 
 tensor_bytes AS (
     SELECT
-        r.model,
-        r.scenario_id,
+        r.run,
         t.role,
         t.is_trained,
         z.elements,
@@ -62,18 +61,16 @@ tensor_bytes AS (
         z.lasting_elements,
         CASE WHEN t.pieces IS NULL THEN 1e0 ELSE device_share(t.pieces, r.device_count) END AS cache_share
     FROM run AS r
-    LEFT JOIN backend AS b ON b.backend = r.backend
-    LEFT JOIN resident_tensors AS t ON t.model = r.model AND t.precision = r.precision
+    LEFT JOIN backend AS b ON b.backend = r.run.backend
+    LEFT JOIN resident_tensors AS t ON t.model = r.run.model AND t.precision = r.run.precision
     LEFT JOIN tensor_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-        AND z.tensor_id = t.tensor_id
-    LEFT JOIN split_tensors AS d ON d.model = r.model AND d.device_count = r.device_count AND d.tensor_id = t.tensor_id
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = t.tensor_id
+    LEFT JOIN split_tensors AS d ON d.model = r.run.model AND d.device_count = r.device_count AND d.tensor_id = t.tensor_id
 )
 
 SELECT
-    model,
-    scenario_id,
+    run,
     -- Parameters. [byte]
     SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
     -- What a device has of them in tensor parallel. [byte]
@@ -93,4 +90,4 @@ SELECT
     -- Part of that which does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
     COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte
 FROM tensor_bytes
-GROUP BY model, scenario_id
+GROUP BY run

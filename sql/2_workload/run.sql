@@ -1,6 +1,6 @@
 -- Every model under every scenario that is valid for it, with batch, sequence and context resolved. One with a backward pass
 -- runs where backend and policy train, one that serves runs models with a key-value cache.
--- Grain: model, backend, precision, batch, sequence, scenario_id
+-- Grain: run
 CREATE TABLE run AS
 WITH condition_faults AS (
     SELECT
@@ -41,14 +41,14 @@ library_faults AS (
 )
 
 SELECT
-    m.model,
-    s.backend,
-    s.precision,
-    s.batch,
+    -- The run: model, backend, precision policy, samples (`batch`), tokens processed a sample (`sequence`; 1 in decode, and where
+    -- the model has no sequence axis) and number of its conditions (`scenario_id`).
+    STRUCT_PACK(
+        model := m.model, backend := s.backend, precision := s.precision, batch := s.batch,
+        sequence := CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END,
+        scenario_id := s.scenario_id
+    ) AS run,
     c.batch_class,
-    -- Tokens processed a sample; 1 in decode, and where the model has no sequence axis.
-    CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END AS sequence,
-    s.scenario_id,
     -- Tokens attended to a sample; equals the sequence outside decode.
     COALESCE(s.context, s.sequence, m.default_sequence) AS context,
     s.phase,

@@ -1,13 +1,8 @@
 -- What the devices of a run on several send one another by tensor parallel (`split_kernel`).
--- Grain: model, backend, precision, batch, sequence, scenario_id
+-- Grain: run
 CREATE TABLE run_collective AS
 SELECT
-    s.model,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run,
     r.device_count,
     -- Bytes that all-reduces add up. [byte]
     SUM(s.all_reduce_byte) AS all_reduce_byte,
@@ -18,8 +13,6 @@ SELECT
     -- All-gathers.
     SUM(CASE WHEN s.all_gather_byte > 0e0 THEN 1e0 ELSE 0e0 END) AS all_gather_count
 FROM run AS r
-INNER JOIN split_kernel AS s
-    ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision AND s.batch = r.batch
-    AND s.sequence = r.sequence AND s.scenario_id = r.scenario_id
+INNER JOIN split_kernel AS s ON s.run = r.run
 WHERE r.device_count > 1
-GROUP BY s.model, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, r.device_count
+GROUP BY s.run, r.device_count

@@ -1,13 +1,8 @@
 -- Kernels of every run in the order of execution, each with its shape.
--- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE TABLE run_kernel AS
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run,
     k.kernel_id,
     k.position,
     k.shape_id,
@@ -23,5 +18,5 @@ SELECT
     k.issued_view_count,
     k.issued_bias_count
 FROM shaped_kernel AS k
-LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+LEFT JOIN operator AS o ON o.model = k.run.model AND o.operator_id = k.anchor_operator_id
 LEFT JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id

@@ -1,31 +1,24 @@
 -- Peak memory of every run on each of its devices and what it is made of.
--- Grain: model, backend, precision, batch, sequence, scenario_id
+-- Grain: run
 CREATE TABLE run_memory AS
 WITH activation_peaks AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         kernel_id AS peak_kernel_id,
         live_byte,
         allocated_byte,
-        ROW_NUMBER() OVER (PARTITION BY model, scenario_id ORDER BY allocated_byte DESC, kernel_id) AS peak_rank
+        ROW_NUMBER() OVER (PARTITION BY run ORDER BY allocated_byte DESC, kernel_id) AS peak_rank
     FROM memory_step
 ),
 
 gradient_sums AS (
-    SELECT s.model, s.scenario_id, SUM(s.held_byte) AS gradient_byte
+    SELECT s.run, SUM(s.held_byte) AS gradient_byte
     FROM storage_byte AS s
-    INNER JOIN tensor AS t ON t.model = s.model AND t.tensor_id = s.tensor_id AND t.role = 'gradient'
-    GROUP BY s.model, s.scenario_id
+    INNER JOIN tensor AS t ON t.model = s.run.model AND t.tensor_id = s.tensor_id AND t.role = 'gradient' GROUP BY s.run
 )
 
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run,
     -- Parameters that a device holds. [byte]
     (1e0 - r.weight_host_fraction) * s.device_weight_byte AS weight_byte,
     -- Buffers and constants. [byte]
@@ -64,8 +57,8 @@ SELECT
     a.peak_kernel_id,
     r.implausible
 FROM run AS r
-INNER JOIN backend AS b ON b.backend = r.backend
-INNER JOIN resident_byte AS s ON s.model = r.model AND s.scenario_id = r.scenario_id
-LEFT JOIN gradient_sums AS g ON g.model = r.model AND g.scenario_id = r.scenario_id
-LEFT JOIN activation_peaks AS a ON a.model = r.model AND a.scenario_id = r.scenario_id AND a.peak_rank = 1
+INNER JOIN backend AS b ON b.backend = r.run.backend
+INNER JOIN resident_byte AS s ON s.run = r.run
+LEFT JOIN gradient_sums AS g ON g.run = r.run
+LEFT JOIN activation_peaks AS a ON a.run = r.run AND a.peak_rank = 1
 

@@ -1,5 +1,5 @@
 -- What a training run keeps of its forward pass: a storage that a forward kernel writes and a backward kernel reads.
--- Grain: model, scenario_id
+-- Grain: run
 CREATE VIEW saved_byte AS
 WITH kept_tensors AS (
     -- Keys and values under the name by which they are kept between tokens.
@@ -13,27 +13,23 @@ WITH kept_tensors AS (
 
 storages AS (
     SELECT
-        b.model,
-        b.scenario_id,
+        b.run,
         COALESCE(k.storage_tensor_id, t.storage_tensor_id) AS storage_tensor_id,
         MIN(CASE WHEN b.direction = 'write' THEN b.kernel_id END) AS kernel_id,
         MAX(CASE WHEN b.direction = 'write' AND NOT s.is_backward THEN b.moved_byte ELSE 0e0 END) AS moved_byte
     FROM border_byte AS b
-    INNER JOIN run AS r ON r.model = b.model AND r.scenario_id = b.scenario_id
-    INNER JOIN model AS m ON m.model = b.model
-    INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
-    LEFT JOIN kept_tensors AS k ON k.model = b.model AND k.tensor_id = b.tensor_id
-    INNER JOIN split_kernel AS s
-        ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision AND s.batch = r.batch
-        AND s.sequence = r.sequence AND s.scenario_id = r.scenario_id AND s.kernel_id = b.kernel_id
+    INNER JOIN run AS r ON r.run = b.run
+    INNER JOIN model AS m ON m.model = b.run.model
+    INNER JOIN tensor AS t ON t.model = b.run.model AND t.tensor_id = b.tensor_id
+    LEFT JOIN kept_tensors AS k ON k.model = b.run.model AND k.tensor_id = b.tensor_id
+    INNER JOIN split_kernel AS s ON s.run = r.run AND s.kernel_id = b.kernel_id
     WHERE m.is_training AND b.backend = b.run_backend AND (b.direction = 'write' OR b.is_produced OR k.tensor_id IS NOT NULL)
-    GROUP BY b.model, b.scenario_id, COALESCE(k.storage_tensor_id, t.storage_tensor_id)
+    GROUP BY b.run, COALESCE(k.storage_tensor_id, t.storage_tensor_id)
     HAVING MAX(CASE WHEN b.direction = 'read' AND s.is_backward THEN 1 ELSE 0 END) = 1
 )
 
 SELECT
-    s.model,
-    s.scenario_id,
+    s.run,
     -- Results of the layers that the backward pass reads and of which tensor parallel gives a device some features. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS split_saved_byte,
     -- Those that every device has whole. [byte]
@@ -51,7 +47,6 @@ SELECT
     -- Those that every device has whole. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS end_whole_saved_byte
 FROM storages AS g
-INNER JOIN split_kernel AS s ON s.model = g.model AND s.scenario_id = g.scenario_id AND s.kernel_id = g.kernel_id
-INNER JOIN run_kernel AS k ON k.model = s.model AND k.scenario_id = s.scenario_id AND k.kernel_id = s.kernel_id
-INNER JOIN shape AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
-GROUP BY s.model, s.scenario_id
+INNER JOIN split_kernel AS s ON s.run = g.run AND s.kernel_id = g.kernel_id
+INNER JOIN run_kernel AS k ON k.run = s.run AND k.kernel_id = s.kernel_id
+INNER JOIN shape AS h ON h.run = k.run AND h.shape_id = k.shape_id GROUP BY s.run

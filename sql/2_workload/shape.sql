@@ -1,25 +1,20 @@
 -- Distinct shapes among the kernels of a run: all that a kernel's cost depends on, once.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id
+-- Grain: run, shape_id
 CREATE TABLE shape AS
 WITH kernel_counts AS (
-    SELECT model, scenario_id, shape_id, COUNT(*) AS kernel_count, SUM(view_count) AS view_count
+    SELECT run, shape_id, COUNT(*) AS kernel_count, SUM(view_count) AS view_count
     FROM shaped_kernel
-    GROUP BY model, scenario_id, shape_id
+    GROUP BY run, shape_id
 ),
 
 largest_links AS (
-    SELECT model, scenario_id, MAX(held_byte) AS held_byte
+    SELECT run, MAX(held_byte) AS held_byte
     FROM chain_tensor
-    GROUP BY model, scenario_id
+    GROUP BY run
 )
 
 SELECT
-    s.model,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run,
     s.shape_id,
     -- Kernels of that shape in the run.
     CAST(c.kernel_count AS BIGINT) AS kernel_count,
@@ -83,8 +78,6 @@ SELECT
     s.cache_convert_ops,
     s.fault
 FROM shaped_kernel AS s
-INNER JOIN kernel_counts AS c ON c.model = s.model AND c.scenario_id = s.scenario_id AND c.shape_id = s.kernel_id
-INNER JOIN run_memory AS m
-    ON m.model = s.model AND m.backend = s.backend AND m.precision = s.precision AND m.batch = s.batch
-    AND m.sequence = s.sequence AND m.scenario_id = s.scenario_id
-LEFT JOIN largest_links AS l ON l.model = s.model AND l.scenario_id = s.scenario_id
+INNER JOIN kernel_counts AS c ON c.run = s.run AND c.shape_id = s.kernel_id
+INNER JOIN run_memory AS m ON m.run = s.run
+LEFT JOIN largest_links AS l ON l.run = s.run

@@ -1,13 +1,8 @@
 -- Steps of every distinct shape.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, step_id
+-- Grain: run, shape_id, step_id
 CREATE TABLE shape_step AS
 SELECT
-    s.model,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run,
     s.shape_id,
     t.step_id,
     t.operator_id,
@@ -38,7 +33,5 @@ SELECT
     s.query_count,
     s.query_heads
 FROM shape AS s
-INNER JOIN executed_step AS t
-    ON t.model = s.model AND t.backend = s.backend AND t.precision = s.precision AND t.scenario_id = s.scenario_id
-    AND t.kernel_id = s.shape_id
+INNER JOIN executed_step AS t ON t.run = s.run AND t.kernel_id = s.shape_id
 INNER JOIN operator_class AS c ON c.operator_class = t.operator_class

@@ -1,12 +1,11 @@
 -- Every kernel of a run with all that its cost depends on: two kernels of a run whose columns agree cost the same, wherever
 -- they stand, and share the number of the first of them as their shape. They are told apart by a hash of 64 bits: two of a
 -- run's thousand kernels would have the same by chance once in 4e13 runs.
--- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE VIEW shaped_kernel AS
 WITH step_sums AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         kernel_id,
         SUM(model_macs) AS macs,
         SUM(model_flops) AS flops,
@@ -26,29 +25,24 @@ WITH step_sums AS (
             )
         ) AS steps
     FROM executed_step
-    GROUP BY model, scenario_id, kernel_id
+    GROUP BY run, kernel_id
 ),
 
 chain_sums AS (
-    SELECT model, scenario_id, kernel_id, STRING_AGG(CAST(held_byte AS VARCHAR), ';' ORDER BY tensor_id) AS links
+    SELECT run, kernel_id, STRING_AGG(CAST(held_byte AS VARCHAR), ';' ORDER BY tensor_id) AS links
     FROM chain_tensor
-    GROUP BY model, scenario_id, kernel_id
+    GROUP BY run, kernel_id
 ),
 
 wide_kernels AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.batch,
-        r.sequence,
-        r.scenario_id,
+        r.run,
         r.memory_format,
         r.cache_state,
         r.fault,
         r.chunk_count,
         r.launch_s,
-        w.* EXCLUDE (model, scenario_id),
+        w.* EXCLUDE (run),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,
         COALESCE(s.flops, 0e0) AS flops,
@@ -90,28 +84,21 @@ wide_kernels AS (
             COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0)
         ) AS cost_hash
     FROM run AS r
-    INNER JOIN executed_kernel AS w ON w.model = r.model AND w.scenario_id = r.scenario_id
+    INNER JOIN executed_kernel AS w ON w.run = r.run
     INNER JOIN precision AS p ON p.precision = w.compute_precision
-    LEFT JOIN step_sums AS s
-        ON s.model = w.model AND s.scenario_id = w.scenario_id AND s.kernel_id = w.kernel_id
-    LEFT JOIN chain_sums AS c
-        ON c.model = w.model AND c.scenario_id = w.scenario_id AND c.kernel_id = w.kernel_id
-    LEFT JOIN convolution_call AS v
-        ON v.model = w.model AND v.scenario_id = w.scenario_id AND v.kernel_id = w.kernel_id
-    LEFT JOIN depthwise_call AS h
-        ON h.model = w.model AND h.scenario_id = w.scenario_id AND h.kernel_id = w.kernel_id
-    LEFT JOIN linear_call AS l
-        ON l.model = w.model AND l.scenario_id = w.scenario_id AND l.kernel_id = w.kernel_id
-    LEFT JOIN library_call AS b
-        ON b.model = w.model AND b.scenario_id = w.scenario_id AND b.kernel_id = w.kernel_id
-    LEFT JOIN page_fault AS f
-        ON f.model = w.model AND f.scenario_id = w.scenario_id AND f.kernel_id = w.kernel_id
+    LEFT JOIN step_sums AS s ON s.run = w.run AND s.kernel_id = w.kernel_id
+    LEFT JOIN chain_sums AS c ON c.run = w.run AND c.kernel_id = w.kernel_id
+    LEFT JOIN convolution_call AS v ON v.run = w.run AND v.kernel_id = w.kernel_id
+    LEFT JOIN depthwise_call AS h ON h.run = w.run AND h.kernel_id = w.kernel_id
+    LEFT JOIN linear_call AS l ON l.run = w.run AND l.kernel_id = w.kernel_id
+    LEFT JOIN library_call AS b ON b.run = w.run AND b.kernel_id = w.kernel_id
+    LEFT JOIN page_fault AS f ON f.run = w.run AND f.kernel_id = w.kernel_id
 ),
 
 first_kernels AS (
-    SELECT model, scenario_id, cost_hash, MIN(kernel_id) AS shape_id
+    SELECT run, cost_hash, MIN(kernel_id) AS shape_id
     FROM wide_kernels
-    GROUP BY model, scenario_id, cost_hash
+    GROUP BY run, cost_hash
 )
 
 SELECT
@@ -141,5 +128,4 @@ SELECT
     k.converted_byte,
     f.shape_id
 FROM wide_kernels AS k
-INNER JOIN first_kernels AS f
-    ON f.model = k.model AND f.scenario_id = k.scenario_id AND f.cost_hash = k.cost_hash
+INNER JOIN first_kernels AS f ON f.run = k.run AND f.cost_hash = k.cost_hash

@@ -1,6 +1,6 @@
 -- How every kernel of a run behaves when the model is split over several parts, whichever they are: as its anchor does
 -- (`operator_split`), with the collectives of all its operators.
--- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Grain: run, kernel_id
 CREATE TABLE split_kernel AS
 WITH sent_tensors AS (
     SELECT
@@ -24,31 +24,24 @@ WITH sent_tensors AS (
 
 sent_bytes AS (
     SELECT
-        r.model,
-        r.scenario_id,
+        r.run,
         c.kernel_id,
         SUM(CASE WHEN c.collective = 'all_reduce' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_reduce_byte,
         SUM(CASE WHEN c.collective = 'all_gather' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_gather_byte,
         SUM(CASE WHEN c.collective = 'all_to_all' THEN z.elements * p.bits / 8e0 ELSE 0e0 END) AS all_to_all_byte
     FROM run AS r
-    INNER JOIN sent_tensors AS c ON c.model = r.model AND c.backend = r.backend
-    INNER JOIN tensor_precision AS t
-        ON t.model = r.model AND t.policy = r.precision AND t.tensor_id = c.tensor_id
+    INNER JOIN sent_tensors AS c ON c.model = r.run.model AND c.backend = r.run.backend
+    INNER JOIN tensor_precision AS t ON t.model = r.run.model AND t.policy = r.run.precision AND t.tensor_id = c.tensor_id
     INNER JOIN precision AS p ON p.precision = t.precision
     INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
         AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = c.tensor_id
-    GROUP BY r.model, r.scenario_id, c.kernel_id
+    GROUP BY r.run, c.kernel_id
 ),
 
 placed_kernels AS (
     SELECT
-        k.model,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
+        k.run,
         k.kernel_id,
         k.fused_kernel_id,
         k.anchor_operator_id,
@@ -56,20 +49,13 @@ placed_kernels AS (
         NULLIF(REGEXP_EXTRACT(CONCAT(k.module, '.'), '^((.*?\.)?[0-9]+)\.', 1), '') AS block,
         o.is_backward,
         o.is_repeated,
-        MIN(CASE WHEN block IS NOT NULL THEN k.position END) OVER (
-            PARTITION BY k.model, k.scenario_id, o.is_backward
-        ) AS block_position
+        MIN(CASE WHEN block IS NOT NULL THEN k.position END) OVER (PARTITION BY k.run, o.is_backward) AS block_position
     FROM run_kernel AS k
-    INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+    INNER JOIN operator AS o ON o.model = k.run.model AND o.operator_id = k.anchor_operator_id
 )
 
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run,
     k.kernel_id,
     -- Module that stands for one of a model's equal layers: the path up to its first number; null outside of them.
     k.block,
@@ -104,8 +90,7 @@ SELECT
     -- Bytes that cross a cut of the run after it (`cut_byte`); null after a kernel that the backend inserts. [byte]
     c.crossing_byte
 FROM placed_kernels AS k
-LEFT JOIN operator_split AS s ON s.model = k.model AND s.operator_id = k.anchor_operator_id
-LEFT JOIN sent_bytes AS b
-    ON b.model = k.model AND b.scenario_id = k.scenario_id AND b.kernel_id = k.kernel_id AND k.kernel_id = k.fused_kernel_id
-LEFT JOIN held_weight AS h ON h.model = k.model AND h.scenario_id = k.scenario_id AND h.kernel_id = k.kernel_id
-LEFT JOIN cut_byte AS c ON c.model = k.model AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
+LEFT JOIN operator_split AS s ON s.model = k.run.model AND s.operator_id = k.anchor_operator_id
+LEFT JOIN sent_bytes AS b ON b.run = k.run AND b.kernel_id = k.kernel_id AND k.kernel_id = k.fused_kernel_id
+LEFT JOIN held_weight AS h ON h.run = k.run AND h.kernel_id = k.kernel_id
+LEFT JOIN cut_byte AS c ON c.run = k.run AND c.kernel_id = k.kernel_id

@@ -21,7 +21,7 @@ WITH evaluated_terms AS (
             AS amount
     FROM (
         SELECT DISTINCT
-            model, batch, sequence, context, logit_tokens, chunk_count, prompt_pieces(batch, chunk_count) AS pieces
+            run.model, run.batch, run.sequence, context, logit_tokens, chunk_count, prompt_pieces(run.batch, chunk_count) AS pieces
         FROM run
     ) AS r
     INNER JOIN term AS t ON t.model = r.model

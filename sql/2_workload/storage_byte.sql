@@ -1,25 +1,23 @@
 -- How large every storage is that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators hand out whole blocks (`library_constant`).
--- Grain: model, scenario_id, tensor_id, storage_precision
+-- Grain: run, tensor_id, storage_precision
 CREATE VIEW storage_byte AS
 WITH sized_storages AS (
     SELECT
-        r.scenario_id,
-        s.*,
+        r.run,
+        s.* EXCLUDE (model, backend, precision),
         (z.elements + (r.chunk_factor - 1e0) * z.token_elements) 
         * GREATEST(s.bits, COALESCE(r.activation_bits, s.bits)) / 8e0 AS held_byte
     FROM run AS r
     INNER JOIN planned_storage AS s
-        ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision
+        ON s.model = r.run.model AND s.backend = r.run.backend AND s.precision = r.run.precision
         AND NOT (r.phase = 'decode' AND COALESCE(s.is_prompt_only, FALSE))
     INNER JOIN tensor_size AS z
-        ON z.model = r.model AND z.batch = r.batch AND z.sequence = r.sequence AND z.context = r.context
-        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-        AND z.tensor_id = s.tensor_id
+        ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
+        AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count AND z.tensor_id = s.tensor_id
 )
 
 SELECT
-    s.model,
-    s.scenario_id,
+    s.run,
     s.tensor_id,
     s.storage_precision,
     s.is_copy,

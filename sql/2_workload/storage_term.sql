@@ -37,7 +37,7 @@ SELECT
     ) AS sample_byte,
     -- Highest power of the batch in its size: above 1 the two terms are not all of it.
     MAX(t.batch_power) AS batch_power
-FROM (SELECT DISTINCT model, backend, precision, sequence, context, logit_tokens FROM run) AS r
+FROM (SELECT DISTINCT run.model, run.backend, run.precision, run.sequence, context, logit_tokens FROM run) AS r
 INNER JOIN backend AS b ON b.backend = r.backend
 INNER JOIN model AS m ON m.model = r.model
 INNER JOIN planned_storage AS s ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision

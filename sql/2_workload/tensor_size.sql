@@ -44,10 +44,10 @@ SELECT
     ) AS chunk_elements
 FROM (
     SELECT DISTINCT
-        u.model, u.batch, u.sequence, u.context, u.logit_tokens, u.chunk_count, m.is_sequence_symbolic,
-        prompt_pieces(u.batch, u.chunk_count) AS pieces
+        u.run.model, u.run.batch, u.run.sequence, u.context, u.logit_tokens, u.chunk_count, m.is_sequence_symbolic,
+        prompt_pieces(u.run.batch, u.chunk_count) AS pieces
     FROM run AS u
-    LEFT JOIN model AS m ON m.model = u.model
+    LEFT JOIN model AS m ON m.model = u.run.model
 ) AS r
 INNER JOIN tensor_term AS t ON t.model = r.model
 GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, t.tensor_id

@@ -1,13 +1,8 @@
 -- Kernels of training runs by where they stand and by what several devices make of them.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
+-- Grain: run, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE TABLE trained_kernel AS
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run,
     k.shape_id,
     k.place,
     k.is_backward,
@@ -20,5 +15,5 @@ SELECT
     k.kernel_count,
     k.view_count
 FROM placed_kernel AS k
-INNER JOIN model AS m ON m.model = k.model
+INNER JOIN model AS m ON m.model = k.run.model
 WHERE m.is_training

@@ -1,11 +1,10 @@
 -- What a split of a training run over devices rests on beside its layers (`layered_run`): what the backward pass needs of the forward
 -- pass, and its work. Sums of all layers.
--- Grain: model, backend, precision, batch, sequence, scenario_id
+-- Grain: run
 CREATE TABLE trained_run AS
 WITH work_sums AS (
     SELECT
-        k.model,
-        k.scenario_id,
+        k.run,
         SUM(CASE WHEN NOT k.is_backward AND k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS block_macs,
         SUM(CASE WHEN NOT k.is_backward AND k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS end_macs,
         SUM(CASE WHEN NOT k.is_backward AND k.is_core THEN k.kernel_count * h.macs ELSE 0e0 END) AS core_macs,
@@ -16,19 +15,11 @@ WITH work_sums AS (
         SUM(CASE WHEN k.is_repeated AND k.place = 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS block_repeated_macs,
         SUM(CASE WHEN k.is_repeated AND k.place <> 'block' THEN k.kernel_count * h.macs ELSE 0e0 END) AS end_repeated_macs
     FROM trained_kernel AS k
-    INNER JOIN shape AS h
-        ON h.model = k.model AND h.backend = k.backend AND h.precision = k.precision AND h.batch = k.batch
-        AND h.sequence = k.sequence AND h.scenario_id = k.scenario_id AND h.shape_id = k.shape_id
-    GROUP BY k.model, k.scenario_id
+    INNER JOIN shape AS h ON h.run = k.run AND h.shape_id = k.shape_id GROUP BY k.run
 )
 
 SELECT
-    s.model,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run,
     -- Bytes of a weight that is trained. [byte]
     COALESCE(r.trained_weight_byte / NULLIF(r.trained_parameter_count, 0e0), r.weight_byte / NULLIF(m.parameter_count, 0))
         AS parameter_byte,
@@ -65,13 +56,11 @@ SELECT
     COALESCE(k.end_repeated_macs, 0e0) AS end_repeated_macs,
     COALESCE(d.adapter_width, 0e0) AS adapter_width
 FROM layered_run AS s
-INNER JOIN model AS m ON m.model = s.model AND m.is_training
-INNER JOIN resident_byte AS r ON r.model = s.model AND r.scenario_id = s.scenario_id
-INNER JOIN run_memory AS y
-    ON y.model = s.model AND y.backend = s.backend AND y.precision = s.precision AND y.batch = s.batch
-    AND y.sequence = s.sequence AND y.scenario_id = s.scenario_id
-LEFT JOIN peak_byte AS p ON p.model = s.model AND p.scenario_id = s.scenario_id
-LEFT JOIN saved_byte AS a ON a.model = s.model AND a.scenario_id = s.scenario_id
-LEFT JOIN work_sums AS k ON k.model = s.model AND k.scenario_id = s.scenario_id
-LEFT JOIN adapter_weight AS d ON d.model = s.model AND d.scenario_id = s.scenario_id
-LEFT JOIN key_value_byte AS v ON v.model = s.model AND v.scenario_id = s.scenario_id
+INNER JOIN model AS m ON m.model = s.run.model AND m.is_training
+INNER JOIN resident_byte AS r ON r.run = s.run
+INNER JOIN run_memory AS y ON y.run = s.run
+LEFT JOIN peak_byte AS p ON p.run = s.run
+LEFT JOIN saved_byte AS a ON a.run = s.run
+LEFT JOIN work_sums AS k ON k.run = s.run
+LEFT JOIN adapter_weight AS d ON d.run = s.run
+LEFT JOIN key_value_byte AS v ON v.run = s.run

@@ -1,7 +1,7 @@
 -- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
 -- written once and read once, unless reading again the weights that do not stay costs less: then the samples pass in groups small
 -- enough that their links stay.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW chain_cut AS
 WITH roomy_links AS (
     SELECT
@@ -11,7 +11,7 @@ WITH roomy_links AS (
         t.takes_groups,
         cache_room(t.is_cache_placed, e.residency_fraction, t.cache_byte) AS room_byte
     FROM shape_link AS c
-    INNER JOIN part_support AS t ON t.backend = c.backend AND t.precision = c.precision
+    INNER JOIN part_support AS t ON t.backend = c.run.backend AND t.precision = c.run.precision
     INNER JOIN chain_efficiency AS e
         ON e.efficiency_chain = t.efficiency_chain AND e.kernel_class = c.kernel_class
         AND e.operator_name = '*' AND e.precision_class = '*' AND e.layout = c.memory_format
@@ -21,14 +21,14 @@ shared_rooms AS (
     SELECT
         *,
         kept_share(room_byte, run_activation_byte, run_weight_byte) AS batch_share,
-        CASE WHEN takes_groups THEN kept_share(room_byte, run_activation_byte / NULLIF(batch, 0), run_weight_byte) END AS sample_share
+        CASE WHEN takes_groups THEN kept_share(room_byte, run_activation_byte / NULLIF(run.batch, 0), run_weight_byte) END AS sample_share
     FROM roomy_links
 ),
 
 held_weights AS (
     SELECT
         *,
-        kept_weights(cache_state, keeps_weights, run_weight_byte, batch_share, sample_share, batch) AS held_weight_fraction
+        kept_weights(cache_state, keeps_weights, run_weight_byte, batch_share, sample_share, run.batch) AS held_weight_fraction
     FROM shared_rooms
 ),
 
@@ -46,7 +46,7 @@ sized_links AS (
         *,
         held_byte <= link_byte AS is_held,
         -- The most samples whose link fits at a time.
-        LEAST(FLOOR(link_byte * batch / NULLIF(held_byte, 0e0)), batch) AS sample_count
+        LEAST(FLOOR(link_byte * run.batch / NULLIF(held_byte, 0e0)), run.batch) AS sample_count
     FROM kept_links
 ),
 
@@ -59,26 +59,21 @@ passing_links AS (
 
 summed_links AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         shape_id,
         hardware,
         COUNT(*) AS link_count,
         SUM(CASE WHEN is_held THEN 0 ELSE 1 END) AS open_count,
         SUM(CASE WHEN fits_in_groups THEN 0 ELSE 1 END) AS lost_count,
-        MAX(CASE WHEN fits_in_groups THEN CEIL(batch / NULLIF(sample_count, 0e0)) ELSE 1e0 END) AS pass_count,
+        MAX(CASE WHEN fits_in_groups THEN CEIL(run.batch / NULLIF(sample_count, 0e0)) ELSE 1e0 END) AS pass_count,
         MAX(CASE WHEN is_held THEN held_byte ELSE 0e0 END) AS held_byte,
-        MAX(CASE WHEN fits_in_groups THEN held_byte * sample_count / NULLIF(batch, 0) ELSE 0e0 END) AS held_in_passes_byte,
+        MAX(CASE WHEN fits_in_groups THEN held_byte * sample_count / NULLIF(run.batch, 0) ELSE 0e0 END) AS held_in_passes_byte,
         SUM(CASE WHEN is_held THEN 0e0 ELSE 2e0 * held_byte END) AS open_byte,
         SUM(CASE WHEN fits_in_groups THEN 0e0 ELSE 2e0 * held_byte END) AS lost_byte,
         MAX(weight_byte) AS weight_byte,
         MAX(held_weight_fraction) AS held_weight_fraction
     FROM passing_links
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+    GROUP BY run, shape_id, hardware
 ),
 
 decided_chains AS (
@@ -90,12 +85,7 @@ decided_chains AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     shape_id,
     hardware,
     -- Links of the chain.

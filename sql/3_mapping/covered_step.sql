@@ -1,5 +1,5 @@
 -- Every step of every shape on a part with each of its candidate tiles, and what of the product its tiles cover besides it.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW covered_step AS
 WITH tiled_steps AS (
     SELECT * FROM tile_step

@@ -1,6 +1,6 @@
 -- Every step of every shape on a part with each of its candidate tiles, and where the peak goes that it does not reach: the share
 -- that each loss leaves. Multiplied they are the utilization; the smallest is the main loss.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW placed_step AS
 WITH shared_losses AS (
     SELECT

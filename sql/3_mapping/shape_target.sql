@@ -1,5 +1,5 @@
 -- Every distinct shape on every part that can run it, with the part's numbers and the efficiencies that hold for it.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW shape_target AS
 WITH placed_shapes AS (
     SELECT
@@ -23,7 +23,7 @@ WITH placed_shapes AS (
         p.precision_class
     FROM shape AS s
     INNER JOIN part_support AS t
-        ON t.backend = s.backend AND t.precision = s.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
+        ON t.backend = s.run.backend AND t.precision = s.run.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
     INNER JOIN efficiency_precision AS p ON p.compute_precision = s.compute_precision
     LEFT JOIN efficiency_operator AS o ON o.kernel_class = s.kernel_class
         AND o.operator_name

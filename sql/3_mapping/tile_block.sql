@@ -2,16 +2,11 @@
 -- of the slabs that the tile memory holds of both operands, and the level that cannot hold it. A block of one array tile
 -- keeps its results in the array, so that slabs of any depth do; a larger one whose reduction is cut keeps them beside the
 -- slabs (kpu_tiling: Ti*Tk + Tk*Tj + Ti*Tj <= L2, operands double-buffered).
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_block AS
 WITH sized_blocks AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -52,7 +47,7 @@ WITH sized_blocks AS (
         CASE WHEN g.listed_n = 0e0 THEN g.matrix_array_columns ELSE g.listed_n END AS tile_n,
         CEIL(s.k / NULLIF(g.split_k, 0e0)) AS slice_k
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'wavefront'
     WHERE s.is_product

@@ -1,16 +1,11 @@
 -- Products without tiles, element by element on the vector units: narrow ones (grouped convolutions, few channels), which
 -- padding to a tile would waste, those of few rows under a server with kernels for them, and those whose element type no array knows. Spread like any vector work, in blocks of
 -- threads: a partly filled last block costs a whole one, so that more threads never take less time.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_direct AS
 WITH counted_blocks AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -42,7 +37,7 @@ WITH counted_blocks AS (
         g.filled_fraction,
         g.wave_quantization_fraction
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'direct'
     WHERE s.is_product AND (s.is_row_wise OR s.is_vector_only OR COALESCE(s.n <= g.listed_n, TRUE))

@@ -2,16 +2,11 @@
 -- the units in waves (CUTLASS, efficient GEMM; wave quantization). A tile's time is its steps, padded in depth, and what
 -- filling and draining it costs: steps of the reduction, at most the memory's latency. From the second wave on a unit
 -- computes other tiles of the kernel while one fills, where it holds several (LEAST passes over nulls).
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_listed AS
 WITH counted_tiles AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -51,7 +46,7 @@ WITH counted_tiles AS (
         CEIL(s.k / NULLIF(g.step_k * g.split_k, 0e0)) * g.step_k AS padded_k,
         g.fill_k
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'listed'
     WHERE s.is_product AND NOT s.is_vector_only AND g.overflowing_level IS NULL

@@ -1,16 +1,11 @@
 -- PyTorch's fused attention on processors: threads each take neighbouring blocks of queries and bring keys and values into
 -- the product's order anew for every block (FlashAttentionKernel.cpp). The unit with most rows takes longest: whole
 -- products, then part of one. What is no product is shared as the products are.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_query_block AS
 WITH counted_blocks AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -44,7 +39,7 @@ WITH counted_blocks AS (
         LEAST(g.listed_k, s.k) AS tile_k,
         CEIL(s.query_count / NULLIF(g.listed_m, 0e0)) AS product_blocks
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'query_block'
     WHERE s.query_count >= g.from_m AND COALESCE(s.query_count < g.below_m, TRUE)

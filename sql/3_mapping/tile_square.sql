@@ -1,15 +1,10 @@
 -- Square blocks fitted to a core's own cache, results with the core: products on processors, but for attentions that
 -- PyTorch cuts by queries (`tile_query_block`). Blocks spread over the cores in whole waves.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_square AS
 WITH sized_blocks AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -43,7 +38,7 @@ WITH sized_blocks AS (
         LEAST(g.square_block, s.k) AS tile_k,
         g.wave_quantization_fraction
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision AND g.dataflow = 'square'
     WHERE s.is_product AND g.overflowing_level IS NULL AND (s.query_count IS NULL OR NOT g.cuts_queries)

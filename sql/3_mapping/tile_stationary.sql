@@ -4,16 +4,11 @@
 -- the depth and share those of the rest; partial results of a column that several have meet on their way (`met_columns`). Where
 -- software moves every byte (`is_staged`) results leave through the tile memory, partial ones between folds too. What no array
 -- computes goes to `tile_direct`.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_stationary AS
 WITH sized_tiles AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.shape_id,
         g.hardware,
         g.arithmetic,
@@ -54,7 +49,7 @@ WITH sized_tiles AS (
         CASE WHEN holds_input THEN g.listed_m ELSE g.listed_n END AS listed_columns,
         CASE WHEN g.listed_k > 0e0 THEN g.listed_k ELSE g.matrix_array_rows END AS tile_k
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_tile AS g
         ON g.hardware = b.hardware AND g.arithmetic = b.arithmetic AND g.compute_precision = s.compute_precision
         AND g.dataflow IN ('weight_stationary', 'input_stationary')

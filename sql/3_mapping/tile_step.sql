@@ -1,5 +1,5 @@
 -- Every product of every shape with every candidate tile of every dataflow, and what all dataflows reckon alike.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
 WITH all_steps AS (
     SELECT *, 1e0 AS halo_fraction FROM tile_listed

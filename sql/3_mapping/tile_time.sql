@@ -1,14 +1,9 @@
 -- What the products of a shape take with each candidate tile, on the columns that decide between tiles. A kernel runs all
 -- its products with one candidate: one that does not suit them all is out.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+-- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_time AS
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     shape_id,
     hardware,
     candidate,
@@ -38,5 +33,5 @@ SELECT
     MAX(units_allocated) AS units_allocated
 FROM tile_step
 WHERE product_count > 0
-GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+GROUP BY run, shape_id, hardware, candidate
 HAVING SUM(CASE WHEN is_product THEN 1 ELSE 0 END) = MAX(product_count)

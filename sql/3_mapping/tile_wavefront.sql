@@ -4,7 +4,7 @@
 -- reduction is summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
 -- docs/cost-model/kpu.md. Bytes take as long as those of the busiest unit, whose tiles are whole ones. What no array computes
 -- goes to `tile_direct`.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id, candidate
+-- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
     SELECT

@@ -2,7 +2,7 @@
 -- costs a whole one, so that more threads never take less time. On a domain-flow part units without a block share the
 -- elements that each result comes of, and combine what they have in rounds of pairs; a depthwise convolution runs in one
 -- column of the arrays where that is faster (docs/cost-model/kpu.md). Columns as in `tile_step`; no tile is cut.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, step_id
+-- Grain: run, shape_id, hardware, step_id
 CREATE VIEW vector_step AS
 WITH blocked_steps AS (
     SELECT
@@ -31,7 +31,7 @@ WITH blocked_steps AS (
         r.matrix_ops_per_s
         / NULLIF(2e0 * r.matrix_array_rows * r.matrix_array_columns * r.matrix_unit_count, 0e0) AS array_clock_hz
     FROM shape_step AS s
-    INNER JOIN part_backend AS b ON b.backend = s.backend
+    INNER JOIN part_backend AS b ON b.backend = s.run.backend
     INNER JOIN arithmetic_rate AS r
         ON r.hardware = b.hardware AND r.arithmetic = b.arithmetic AND r.compute_precision = s.compute_precision
     WHERE NOT s.is_product AND (s.query_count IS NULL OR NOT r.cuts_queries)
@@ -95,7 +95,7 @@ timed_steps AS (
 )
 
 SELECT
-    model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, arithmetic, step_id, is_product, product_count,
+    run, shape_id, hardware, arithmetic, step_id, is_product, product_count,
     -- Null: no candidates.
     CAST(NULL AS BIGINT) AS candidate,
     -- True on matrix units, false on vector units.

@@ -1,13 +1,8 @@
 -- What the steps of a shape that are no products take on the vector units.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW vector_time AS
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     shape_id,
     hardware,
     -- Such steps that the part has a rate for.
@@ -27,4 +22,4 @@ SELECT
     -- Units that get work of the widest step.
     MAX(units_allocated) AS vector_units_allocated
 FROM vector_step
-GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+GROUP BY run, shape_id, hardware

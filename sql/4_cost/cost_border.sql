@@ -1,6 +1,6 @@
 -- Every shape on every part with all that does not depend on the tile: memory levels but the one beside the units, what is
 -- exposed, and the steps that are no products.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_border AS
 SELECT
     p.*,
@@ -27,7 +27,4 @@ SELECT
     ) AS passing_s,
     COALESCE(v.vector_units_allocated, 0e0) AS vector_units_allocated
 FROM cost_untiled AS p
-LEFT JOIN vector_time AS v
-    ON v.model = p.model AND v.backend = p.backend AND v.precision = p.precision AND v.batch = p.batch
-    AND v.sequence = p.sequence AND v.scenario_id = p.scenario_id AND v.shape_id = p.shape_id
-    AND v.hardware = p.hardware
+LEFT JOIN vector_time AS v ON v.run = p.run AND v.shape_id = p.shape_id AND v.hardware = p.hardware

@@ -1,6 +1,6 @@
 -- The last-level cache: all traffic passes through it.
 -- Term: cache, memory, moved_byte, cache_byte_per_s, memory_fraction, cache_s, cache_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_cache AS
 SELECT
     *,

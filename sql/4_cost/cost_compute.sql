@@ -1,6 +1,6 @@
 -- Arithmetic: both kinds of unit work at once. Tiles that lose more than the library's let a class be faster than they are,
 -- but not than the peak of all units, the naive figure.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_compute AS
 SELECT
     *,

@@ -1,7 +1,7 @@
 -- Keys and values in a format that a part does not compute in: lanes convert them one by one before they are multiplied, again for
 -- every head of queries (`engine_version.convert_ops`).
 -- Term: convert, exposed, cache_convert_ops, , , convert_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_convert AS
 SELECT
     p.* EXCLUDE (arithmetic),

@@ -2,7 +2,7 @@
 -- (memory_half_byte: the bytes a unit at which half of it is reached, of the units that the part's file states: bytes that the
 -- memory wants under way are its own, and units added do not change them).
 -- Term: dram, memory, dram_byte, dram_byte_per_s, memory_fraction, dram_s, dram_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_dram AS
 SELECT
     *,

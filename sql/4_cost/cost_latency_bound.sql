@@ -1,7 +1,7 @@
 -- Accesses that each thread of PyTorch's own GPU kernel makes one after another; channels-last, each element has a thread
 -- of its own.
 -- Term: latency, memory, accesses, , , latency_bound_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_latency_bound AS
 SELECT
     *,

@@ -2,7 +2,7 @@
 -- for its products, packed weights and activations in 16 bits (`library_call`), each by kernels of its own. What fits is served by
 -- the last-level cache, chunk by chunk of the prompts.
 -- Term: library, exposed, library_written_byte, dram_byte_per_s, reorder_fraction, library_s, library_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_library AS
 SELECT
     *,

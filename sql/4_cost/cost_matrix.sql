@@ -1,7 +1,7 @@
 -- Matrix units: the tiles' time over the share of it that kernels of the class reach at this size (matrix_half_ops: the
 -- operations a unit at which half of it is reached).
 -- Term: matrix, engine, , , matrix_fraction, matrix_s, product_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_matrix AS
 SELECT
     *,

@@ -1,7 +1,7 @@
 -- All memory levels of a shape with its tile, summed.
 -- Sum: memory_s, seconds, memory
 -- Sum: memory_energy_j, joules, memory exposed
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_memory AS
 SELECT
     *,

@@ -1,6 +1,6 @@
 -- Fresh pages that a processor's system hands out for a kernel's results and scratch memory (`page_fault`).
 -- Term: paging, exposed, paged_byte, dram_byte_per_s, paging_fraction, paging_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_paging AS
 SELECT
     *,

@@ -1,6 +1,6 @@
 -- What a lower clock changes: the energy that falls with the voltage, of arithmetic and of the memories on the units' clock, and
 -- the time of those memories. Main memory keeps its clock. Energies are those at the reference clock of the silicon.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_power AS
 SELECT
     *,

@@ -2,7 +2,7 @@
 -- are to hold a bias, weights whose rows evict one another on a processor, images in groups that it cannot take channels-last
 -- on a GPU (`convolution_call`, `linear_call`).
 -- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_reorder AS
 SELECT
     *,

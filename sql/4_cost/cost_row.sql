@@ -1,7 +1,7 @@
 -- Rows of a normalization: PyTorch's own GPU kernel gives each a block of threads, which loads, sums and writes it in turn, so
 -- that a short row takes a block's time and not that of its bytes. Compilers give several rows to a block.
 -- Term: row, memory, row_count, , , row_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_row AS
 SELECT
     *,

@@ -3,7 +3,7 @@
 -- and it is a lower bound of the kernel's time (`feed_s`).
 -- Term: stream, memory, stream_byte, stream_memory_byte_per_s, , staged_stream_s, stream_energy_j
 -- Term: feed, bound, stream_byte, stream_memory_byte_per_s, , feed_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_stream AS
 SELECT
     *,

@@ -2,7 +2,7 @@
 -- recurrence. On a GPU a round is two kernels, its product and its gates; where a unit holds the recurrence's weights, about half of
 -- the layer's, one kernel stays on it and its rounds exchange their state through memory.
 -- Term: team, exposed, , , , team_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_team AS
 SELECT
     *,

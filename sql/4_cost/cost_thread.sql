@@ -2,7 +2,7 @@
 -- bounds it. Libraries share every product. How many threads are too many for a loop goes by the units that the part's file
 -- states.
 -- Term: thread, memory, moved_byte, unit_dram_byte_per_s, thread_fraction, thread_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_thread AS
 SELECT
     *,

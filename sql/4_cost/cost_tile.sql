@@ -1,20 +1,15 @@
 -- Every shape on every part with the candidate tile that it runs its products with: the one that makes the kernel fastest
 -- (`tile_rank`), which keeps time monotone in batch and in every resource.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_tile AS
 WITH chosen_tiles AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         shape_id,
         hardware,
         -- All rows of a shape agree in these. No later view reads the last three, which Sail refuses in an aggregate.
         ANY_VALUE(COLUMNS(* EXCLUDE (
-            model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
+            run, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
             direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, stream_byte, stream_s, units_allocated,
             first_level_s, compute_s, slowest_memory_s, tile_energy_j, dynamic_energy_j, unlimited_s, rank_s,
             fitting_groups, group_count, library_cached_byte
@@ -35,7 +30,7 @@ WITH chosen_tiles AS (
         MIN_BY(stream_s, rank_s) AS chosen_stream_s,
         MIN_BY(units_allocated, rank_s) AS chosen_units_allocated
     FROM tile_rank
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+    GROUP BY run, shape_id, hardware
 )
 
 SELECT

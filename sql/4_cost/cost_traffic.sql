@@ -4,7 +4,7 @@
 -- the batch is taken in groups that fit, if reading the weights again for each costs less. `weights_resident`, or a part whose
 -- programs do so (`part.keeps_weights`), keeps from run to run what of a model's weights fits beside its activations. Each file that follows adds one mechanism to the one it reads;
 -- `cost_untiled` and `cost_memory` sum them.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_traffic AS
 -- One step after another: the engine writes a column out wherever the same SELECT names it again.
 WITH roomy_shapes AS (
@@ -16,24 +16,21 @@ WITH roomy_shapes AS (
         cache_room(p.is_cache_placed, p.residency_fraction, p.cache_byte) AS room_byte,
         (p.produced_byte + p.output_byte) / NULLIF(p.chunk_count, 0e0) AS local_byte
     FROM shape_target AS p
-    LEFT JOIN chain_cut AS c
-        ON c.model = p.model AND c.backend = p.backend AND c.precision = p.precision AND c.batch = p.batch
-        AND c.sequence = p.sequence AND c.scenario_id = p.scenario_id AND c.shape_id = p.shape_id
-        AND c.hardware = p.hardware
+    LEFT JOIN chain_cut AS c ON c.run = p.run AND c.shape_id = p.shape_id AND c.hardware = p.hardware
 ),
 
 shared_rooms AS (
     SELECT
         *,
         kept_share(room_byte, run_activation_byte, run_weight_byte) AS batch_share,
-        CASE WHEN takes_groups THEN kept_share(room_byte, run_activation_byte / NULLIF(batch, 0), run_weight_byte) END AS sample_share
+        CASE WHEN takes_groups THEN kept_share(room_byte, run_activation_byte / NULLIF(run.batch, 0), run_weight_byte) END AS sample_share
     FROM roomy_shapes
 ),
 
 held_weights AS (
     SELECT
         *,
-        kept_weights(cache_state, keeps_weights, run_weight_byte, batch_share, sample_share, batch) AS held_weight_fraction
+        kept_weights(cache_state, keeps_weights, run_weight_byte, batch_share, sample_share, run.batch) AS held_weight_fraction
     FROM shared_rooms
 ),
 
@@ -52,7 +49,7 @@ counted_groups AS (
 fitting_samples AS (
     SELECT
         *,
-        CASE WHEN takes_groups AND cache_state <> 'cold' AND needed_groups BETWEEN 2e0 AND batch THEN needed_groups ELSE 1e0 END
+        CASE WHEN takes_groups AND cache_state <> 'cold' AND needed_groups BETWEEN 2e0 AND run.batch THEN needed_groups ELSE 1e0 END
             AS fitting_groups
     FROM counted_groups
 ),

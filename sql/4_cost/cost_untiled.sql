@@ -3,7 +3,7 @@
 -- Sum: untiled_s, seconds, memory
 -- Sum: untiled_energy_j, joules, memory exposed
 -- Sum: exposed_s, seconds, exposed
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_untiled AS
 SELECT
     *,

@@ -1,6 +1,6 @@
 -- Vector units: all other arithmetic, and products that run there.
 -- Term: vector, engine, , , vector_fraction, vector_s, vector_energy_j
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_vector AS
 SELECT
     *,

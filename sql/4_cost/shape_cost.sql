@@ -3,7 +3,7 @@
 -- makes of them depends on the run (`clocked_shape`). All are null for a part with a number that cannot be (`part_fault`).
 -- Term: overlap, overlap, , , overlap_fraction, serial_s,
 -- Term: gap, gap, , , , kernel_gap_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW shape_cost AS
 WITH possible_costs AS (
     SELECT

@@ -2,11 +2,11 @@
 -- a candidate. Of times
 -- equal within rounding the one of less energy ranks first, then the lower number: both are added to the time in shares too
 -- small to outweigh any real difference, too large for rounding.
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+-- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_rank AS
 SELECT
     p.*,
-    t.* EXCLUDE (model, backend, precision, batch, sequence, scenario_id, shape_id, hardware),
+    t.* EXCLUDE (run, shape_id, hardware),
     -- Time of the first level, where there is one. [s]
     GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
     -- Time of the arithmetic with the tile. [s]
@@ -40,7 +40,4 @@ SELECT
         1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
     ) AS rank_s
 FROM cost_border AS p
-LEFT JOIN tile_time AS t
-    ON t.model = p.model AND t.backend = p.backend AND t.precision = p.precision AND t.batch = p.batch
-    AND t.sequence = p.sequence AND t.scenario_id = p.scenario_id AND t.shape_id = p.shape_id
-    AND t.hardware = p.hardware
+LEFT JOIN tile_time AS t ON t.run = p.run AND t.shape_id = p.shape_id AND t.hardware = p.hardware

@@ -1,48 +1,35 @@
 -- Between which batches the largest one lies that fits a part's main memory, all other conditions of the scenario kept: the
 -- memory at each kernel is affine in the batch (`held_term`) but for the rounding of storages to blocks.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- Grain: run, hardware
 CREATE VIEW batch_limit AS
 WITH kernel_sums AS (
     SELECT
-        h.model,
-        h.backend,
-        h.precision,
-        h.batch,
-        h.sequence,
-        h.scenario_id,
+        h.run,
         h.kernel_id,
         MAX(c.value) AS block_byte,
         SUM(h.storage_count * h.fixed_byte) AS fixed_byte,
         SUM(h.storage_count * (h.fixed_byte + c.value)) AS rounded_byte,
         SUM(h.storage_count * h.sample_byte) AS sample_byte
     FROM held_term AS h
-    INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte'
-    GROUP BY h.model, h.backend, h.precision, h.batch, h.sequence, h.scenario_id, h.kernel_id
+    INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte' GROUP BY h.run, h.kernel_id
 ),
 
 growing_kernels AS (
     SELECT
         k.*,
         m.weight_byte + m.buffer_byte AS resident_byte,
-        m.kv_cache_byte / NULLIF(k.batch, 0) AS kv_cache_sample_byte,
+        m.kv_cache_byte / NULLIF(k.run.batch, 0) AS kv_cache_sample_byte,
         b.reserve_fraction,
         1e0 + b.workspace_fraction AS workspace_factor,
-        (1e0 + b.workspace_fraction) * k.sample_byte + m.kv_cache_byte / NULLIF(k.batch, 0) AS grown_byte
+        (1e0 + b.workspace_fraction) * k.sample_byte + m.kv_cache_byte / NULLIF(k.run.batch, 0) AS grown_byte
     FROM kernel_sums AS k
-    INNER JOIN run_memory AS m
-        ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
-        AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
-    INNER JOIN backend AS b ON b.backend = k.backend
+    INNER JOIN run_memory AS m ON m.run = k.run
+    INNER JOIN backend AS b ON b.backend = k.run.backend
 )
 
 SELECT
-    k.model,
+    k.run,
     t.hardware,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
     -- Main memory of the part. [byte]
     MAX(h.dram_byte) AS dram_byte,
     -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
@@ -74,7 +61,6 @@ SELECT
         FLOOR((h.cache_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
     )) AS on_chip_batch
 FROM growing_kernels AS k
-INNER JOIN part_support AS t ON t.backend = k.backend AND t.precision = k.precision
+INNER JOIN part_support AS t ON t.backend = k.run.backend AND t.precision = k.run.precision
 INNER JOIN part AS h ON h.hardware = t.hardware
-LEFT JOIN part_context AS x ON x.hardware = t.hardware AND x.backend = t.backend
-GROUP BY k.model, t.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
+LEFT JOIN part_context AS x ON x.hardware = t.hardware AND x.backend = t.backend GROUP BY k.run, t.hardware

@@ -2,7 +2,7 @@
 -- fullest that the mode allows down to the slowest, in equal ratios. A mode is one of the part's own by its name, or a limit in
 -- watts at the default clocks; parts that have no mode of the name asked for, cannot be set to a limit so low, or have no link
 -- for as many devices as the run has or to the host's memory that it rests on, are left out.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+-- Grain: run, hardware, shape_id
 CREATE VIEW clock_step AS
 -- A device reads more than its share of the work where heads of keys are fewer than devices: it does so many whole kernels as it reads
 -- bytes of, each with less arithmetic.
@@ -13,9 +13,7 @@ WITH worked_shapes AS (
         COALESCE(w.moved_share, 1e0) AS moved_share,
         COALESCE(w.device_share / NULLIF(w.moved_share, 0e0), 1e0) AS work_share
     FROM shape_cost AS s
-    LEFT JOIN shape_share AS w
-        ON w.model = s.model AND w.backend = s.backend AND w.precision = s.precision AND w.batch = s.batch
-        AND w.sequence = s.sequence AND w.scenario_id = s.scenario_id AND w.shape_id = s.shape_id
+    LEFT JOIN shape_share AS w ON w.run = s.run AND w.shape_id = s.shape_id
 ),
 
 shared_shapes AS (
@@ -92,13 +90,9 @@ limited_shapes AS (
         CASE WHEN r.power = 'default' THEN t.tdp_w ELSE COALESCE(m.tdp_w, r.power_w) END AS limit_w,
         COALESCE(m.clock_fraction / NULLIF(t.default_clock_fraction, 0e0), 1e0) AS clock_0
     FROM shared_shapes AS s
-    INNER JOIN run AS r
-        ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
-        AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
-    INNER JOIN part_support AS t ON t.hardware = s.hardware AND t.backend = s.backend AND t.precision = s.precision
-    LEFT JOIN run_collective AS c
-        ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
-        AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id
+    INNER JOIN run AS r ON r.run = s.run
+    INNER JOIN part_support AS t ON t.hardware = s.hardware AND t.backend = s.run.backend AND t.precision = s.run.precision
+    LEFT JOIN run_collective AS c ON c.run = s.run
     LEFT JOIN part_link AS l
         ON l.hardware = s.hardware AND r.device_count BETWEEN l.least_device_count AND l.link_device_count
     LEFT JOIN hardware_power AS m ON m.hardware = s.hardware AND m.mode = r.power

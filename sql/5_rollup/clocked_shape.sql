@@ -1,7 +1,7 @@
 -- Every shape on every part at the clock that its run sustains. Where that is the slowest, units pause until the average power of
 -- the run is its limit; so they do for what the clock between two steps leaves above it.
 -- Term: power, power, , , , power_s,
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+-- Grain: run, hardware, shape_id
 CREATE VIEW clocked_shape AS
 WITH clocked_times AS (
     SELECT

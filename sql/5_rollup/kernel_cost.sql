@@ -1,6 +1,6 @@
 -- Every kernel of every run on one part: its place in the run and the cost of its shape.
 -- Term: issue, host, , , , host_issue_s,
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Grain: run, hardware, kernel_id
 CREATE VIEW kernel_cost AS
 SELECT
     s.* EXCLUDE (kernel_count, launch_count, device_count, exchange_s, view_count, host_kernel_s, host_view_s),
@@ -19,7 +19,5 @@ SELECT
         ELSE (s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
     END AS host_issue_s
 FROM run_kernel AS k
-INNER JOIN clocked_shape AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+INNER JOIN clocked_shape AS s ON s.run = k.run AND s.shape_id = k.shape_id
 WHERE s.device_count = 1

@@ -7,13 +7,13 @@ CREATE VIEW kernel_time AS
 WITH cumulated_times AS (
     SELECT
         *,
-        MAX(fault) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id) AS run_fault,
+        MAX(fault) OVER (PARTITION BY run, hardware) AS run_fault,
         SUM(device_s) OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+            PARTITION BY run, hardware ORDER BY position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS device_end_s,
         SUM(host_issue_s) OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+            PARTITION BY run, hardware ORDER BY position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS issued_s
     FROM kernel_cost
@@ -25,7 +25,7 @@ queued_kernels AS (
         CASE
             WHEN run_fault IS NOT NULL THEN NULL
             WHEN dispatch = 'async_queue' THEN device_end_s + MAX(issued_s - (device_end_s - device_s)) OVER (
-                PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
+                PARTITION BY run, hardware ORDER BY position
                 ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
             )
             ELSE issued_s + device_end_s
@@ -36,14 +36,18 @@ queued_kernels AS (
 additive_times AS (
     SELECT
         *,
-        end_s - COALESCE(LAG(end_s) OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY position
-        ), 0e0) AS latency_s
+        end_s - COALESCE(LAG(end_s) OVER (PARTITION BY run, hardware ORDER BY position), 0e0) AS latency_s
     FROM queued_kernels
 )
 
 SELECT
-    * EXCLUDE (issued_s, device_end_s, end_s, latency_s, run_fault),
+    run.model,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
+    * EXCLUDE (run, issued_s, device_end_s, end_s, latency_s, run_fault),
     -- When it ends, from the start of the first kernel. [s]
     end_s,
     -- What it adds to the run. [s]

@@ -94,6 +94,6 @@ SELECT
     s.ideal_s
 FROM kernel_time AS k
 LEFT JOIN placed_step AS s
-    ON s.model = k.model AND s.hardware = k.hardware AND s.backend = k.backend AND s.precision = k.precision
-    AND s.batch = k.batch AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    ON s.run.model = k.model AND s.hardware = k.hardware AND s.run.backend = k.backend AND s.run.precision = k.precision
+    AND s.run.batch = k.batch AND s.run.sequence = k.sequence AND s.run.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
     AND COALESCE(s.candidate, k.candidate) = k.candidate

@@ -6,23 +6,16 @@
 CREATE VIEW operator_cost AS
 WITH operator_flops AS (
     SELECT
-        k.model,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
+        k.run,
         k.kernel_id,
         t.operator_id,
         SUM(s.flops) AS flops,
         SUM(s.threads) AS threads
     FROM run_kernel AS k
-    INNER JOIN shape_step AS s
-        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    INNER JOIN shape_step AS s ON s.run = k.run AND s.shape_id = k.shape_id
     INNER JOIN kernel_step AS t
-        ON t.model = k.model AND t.backend = k.backend AND t.kernel_id = k.kernel_id AND t.step_id = s.step_id
-    GROUP BY k.model, k.backend, k.precision, k.batch, k.sequence, k.scenario_id, k.kernel_id, t.operator_id
+        ON t.model = k.run.model AND t.backend = k.run.backend AND t.kernel_id = k.kernel_id AND t.step_id = s.step_id
+    GROUP BY k.run, k.kernel_id, t.operator_id
 ),
 
 kernel_members AS (
@@ -52,8 +45,8 @@ weighted_members AS (
     LEFT JOIN kernel_members AS m
         ON m.model = k.model AND m.backend = k.backend AND m.kernel_id = k.kernel_id
     LEFT JOIN operator_flops AS f
-        ON f.model = k.model AND f.backend = k.backend AND f.precision = k.precision AND f.batch = k.batch
-        AND f.sequence = k.sequence AND f.scenario_id = k.scenario_id AND f.kernel_id = k.kernel_id
+        ON f.run.model = k.model AND f.run.backend = k.backend AND f.run.precision = k.precision AND f.run.batch = k.batch
+        AND f.run.sequence = k.sequence AND f.run.scenario_id = k.scenario_id AND f.kernel_id = k.kernel_id
         AND f.operator_id = m.operator_id
     INNER JOIN part_modifier AS a
         ON a.hardware = k.hardware AND a.operator_class = COALESCE(m.operator_class, k.kernel_class)

@@ -1,6 +1,6 @@
 -- Data parallel: every device runs the scenario's batch; in training, a ring all-reduce of V bytes of gradients follows, which
 -- sends 2(N-1)/N * V in 2(N-1) steps (Patarasuk and Yuan 2009).
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+-- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_data AS
 SELECT
     *,

@@ -1,6 +1,6 @@
 -- Expert parallel: batches as in data parallel, experts spread over the devices, an all-to-all of (N-1)/N * V in N-1 steps
 -- before and after. Tokens of all batches meet the experts that a device holds: it reads those, not one batch's of all.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+-- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_expert AS
 SELECT
     *,

@@ -1,6 +1,6 @@
 -- Kernels of a run in as many consecutive groups of about equal time as there are devices: the stages of a pipeline, and what the
 -- other strategies of `parallel_plan` need of them.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
+-- Grain: run, hardware, device_count, pipeline_group
 CREATE VIEW parallel_group AS
 WITH grouped_kernels AS (
     SELECT
@@ -21,13 +21,8 @@ WITH grouped_kernels AS (
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     -- Devices.
     CAST(device_count AS BIGINT) AS device_count,
     -- Number of the pipeline group, from 0.
@@ -71,4 +66,4 @@ SELECT
     -- Bytes that the group sends to the next. [byte]
     COALESCE(MAX_BY(crossing_byte, cut_position), 0e0) AS send_byte
 FROM grouped_kernels
-GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count, pipeline_group
+GROUP BY run, hardware, device_count, pipeline_group

@@ -1,14 +1,9 @@
 -- Every kernel of a run on a part, how it behaves when the model is split over several (`split_kernel`), and when it runs.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
+-- Grain: run, hardware, kernel_id
 CREATE VIEW parallel_kernel AS
 SELECT
-    k.model,
+    s.run,
     k.hardware,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
     k.kernel_id,
     k.position,
     k.latency_s,
@@ -43,10 +38,8 @@ SELECT
     -- Middle of it, from the start of the first kernel. [s]
     k.end_s - 0.5e0 * k.latency_s AS middle_s,
     -- Time of all kernels of the run. [s]
-    MAX(k.end_s) OVER (
-        PARTITION BY k.model, k.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
-    ) AS kernels_s
+    MAX(k.end_s) OVER (PARTITION BY s.run, k.hardware) AS kernels_s
 FROM kernel_time AS k
 INNER JOIN split_kernel AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id
+    ON s.run.model = k.model AND s.run.backend = k.backend AND s.run.precision = k.precision AND s.run.batch = k.batch
+    AND s.run.sequence = k.sequence AND s.run.scenario_id = k.scenario_id AND s.kernel_id = k.kernel_id

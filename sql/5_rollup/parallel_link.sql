@@ -1,17 +1,12 @@
 -- What the strategies of `parallel_plan` are worked out from: sums over the kernels of a run, over those that are split, and
 -- over the largest of as many consecutive groups of about equal time as there are devices, beside each link that joins so
 -- many.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+-- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_link AS
 WITH run_sums AS (
     SELECT
-        model,
+        run,
         hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
         device_count,
         MAX(run_call_s) AS run_call_s,
         SUM(group_s) AS kernels_s,
@@ -37,17 +32,12 @@ WITH run_sums AS (
         SUM(send_byte) AS sent_byte,
         SUM(CASE WHEN send_byte > 0e0 THEN 1 ELSE 0 END) AS send_count
     FROM parallel_group
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, device_count
+    GROUP BY run, hardware, device_count
 )
 
 SELECT
-    s.model,
+    s.run,
     s.hardware,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
     k.interconnect,
     -- Devices.
     CAST(s.device_count AS BIGINT) AS device_count,
@@ -119,7 +109,5 @@ FROM run_sums AS s
 INNER JOIN part_link AS k
     ON k.hardware = s.hardware AND k.link_device_count >= s.device_count
     AND (s.device_count > 1 OR k.interconnect = 'none')
-INNER JOIN model AS m ON m.model = s.model
-INNER JOIN run_memory AS e
-    ON e.model = s.model AND e.backend = s.backend AND e.precision = s.precision AND e.batch = s.batch
-    AND e.sequence = s.sequence AND e.scenario_id = s.scenario_id
+INNER JOIN model AS m ON m.model = s.run.model
+INNER JOIN run_memory AS e ON e.run = s.run

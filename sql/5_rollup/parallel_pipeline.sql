@@ -1,7 +1,7 @@
 -- Pipeline parallel: kernels in N consecutive groups of about equal time, each a run of its own with its own call, and M = 4 N
 -- batches in flight one after the other, from where on the bubble is small: (M + N - 1) * slowest group (Huang et al. 2019,
 -- GPipe).
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+-- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_pipeline AS
 WITH sent_groups AS (
     SELECT

@@ -1,6 +1,6 @@
 -- Tensor parallel: one batch on all devices; a split pair ends in a ring all-reduce, an all-gather sends half of that in half
 -- the steps. The split kernels are taken to run as efficiently as whole ones, so the times are lower bounds.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count
+-- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_tensor AS
 SELECT
     *,

@@ -2,7 +2,7 @@
 -- limit. Between two steps power is taken for a power law of the clock, twice: once through the steps, then through the clock
 -- that this gives and the step on the limit's other side. The slower step, which fits, stands where what lies between is not
 -- sooner done: static power may leave so little there that units would pause for longer than a slower clock takes.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+-- Grain: run, hardware, shape_id
 CREATE VIEW run_clock AS
 WITH limited_steps AS (
     SELECT

@@ -1,48 +1,28 @@
 -- Sums of every run over its distinct shapes, times their kernels, and the largest lead of the host over the device,
 -- max over j of (issue_j - D_(j-1)), for which alone the kernels' order is needed.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- Grain: run, hardware
 CREATE VIEW run_sum AS
-WITH shape_costs AS (
-    SELECT * FROM clocked_shape
-),
-
-queued_kernels AS (
+WITH queued_kernels AS (
     SELECT
-        k.model,
-        s.hardware,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
+        s.* EXCLUDE (kernel_count, launch_count, view_count),
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.kernel_count END AS kernel_count,
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.launch_count END AS launch_count,
+        CASE WHEN k.kernel_id <> k.shape_id THEN 0 ELSE s.view_count END AS view_count,
         s.host_factor * (
             (k.position + 1 - CASE WHEN s.bias_is_kernel THEN 0 ELSE k.issued_bias_count END) * s.host_kernel_s
             + k.issued_view_count * s.host_view_s
         ) AS issued_s,
-        s.device_s,
         SUM(s.device_s) OVER (
-            PARTITION BY k.model, s.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id ORDER BY k.position
+            PARTITION BY s.run, s.hardware ORDER BY k.position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS device_end_s
-    FROM run_kernel AS k
-    INNER JOIN shape_costs AS s
-        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
-    WHERE s.dispatch = 'async_queue'
-),
-
-host_leads AS (
-    SELECT
-        model, hardware, backend, precision, batch, sequence, scenario_id,
-        MAX(issued_s - device_end_s + device_s) AS lead_s
-    FROM queued_kernels
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+    FROM clocked_shape AS s
+    LEFT JOIN run_kernel AS k ON k.run = s.run AND k.shape_id = s.shape_id AND s.dispatch = 'async_queue'
 ),
 
 summed_shapes AS (
     SELECT
-        model, hardware, backend, precision, batch, sequence, scenario_id,
-        SUM(launch_count) AS kernel_count,
+        run, hardware, SUM(launch_count) AS kernel_count,
         MAX(exchange_s) AS exchange_s,
         SUM(CASE WHEN is_power_bound OR compute_s >= memory_s THEN 0e0 ELSE kernel_count * (busy_s - team_s) END
             * weight_byte / NULLIF(traffic_byte, 0e0)) AS weight_s,
@@ -81,19 +61,15 @@ summed_shapes AS (
         MAX(host_view_s) AS host_view_s,
         MAX(run_call_s) AS run_call_s,
         MAX(dram_byte_per_s) AS dram_byte_per_s,
-        MAX(dense_ops_per_s) AS dense_ops_per_s
-    FROM shape_costs
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+        MAX(dense_ops_per_s) AS dense_ops_per_s,
+        MAX(issued_s - device_end_s + device_s) AS lead_s
+    FROM queued_kernels
+    GROUP BY run, hardware
 )
 
 SELECT
-    s.model,
+    s.run,
     s.hardware,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
     -- Kernels launched.
     CAST(s.kernel_count AS BIGINT) AS kernel_count,
     CAST(s.view_count AS BIGINT) AS view_count,
@@ -143,8 +119,5 @@ SELECT
     s.dram_byte_per_s,
     s.dense_ops_per_s,
     -- Largest lead of the host over the device; null where the host does not run ahead. [s]
-    l.lead_s
+    s.lead_s
 FROM summed_shapes AS s
-LEFT JOIN host_leads AS l
-    ON l.model = s.model AND l.hardware = s.hardware AND l.backend = s.backend AND l.precision = s.precision
-    AND l.batch = s.batch AND l.sequence = s.sequence AND l.scenario_id = s.scenario_id

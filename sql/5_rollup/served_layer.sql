@@ -2,7 +2,7 @@
 -- Tensor parallel is that of the run. Experts are spread over replicas, each of which reads those of its own that tokens of all
 -- replicas meet. Context parallel shares a prompt's tokens, passing keys and values round a ring behind the cores of attentions (Liu et
 -- al. 2023), or of a step the cache, whose partial results are added up. Times are those of all layers.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, hardware, split
 CREATE VIEW served_layer AS
 WITH joined_sums AS (
     SELECT
@@ -15,7 +15,7 @@ WITH joined_sums AS (
         d.expert,
         r.phase = 'prefill' AS is_prefill,
         r.chunk_count,
-        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
+        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.run.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
         device_share(r.context, d.context) AS cache_share,
         CASE WHEN d.tensor > 1 THEN l.collective_call_s ELSE 0e0 END AS tensor_call_s,
         w.layers,
@@ -49,19 +49,11 @@ WITH joined_sums AS (
             / NULLIF(g.expert_met_fraction, 0e0), 1e0
         ) AS expert_factor
     FROM served_sum AS g
-    INNER JOIN run AS r
-        ON r.model = g.model AND r.backend = g.backend AND r.precision = g.precision AND r.batch = g.batch
-        AND r.sequence = g.sequence AND r.scenario_id = g.scenario_id
+    INNER JOIN run AS r ON r.run = g.run
     INNER JOIN device_split AS d ON d.tensor = r.device_count
-    INNER JOIN split_weight AS w
-        ON w.model = g.model AND w.backend = g.backend AND w.precision = g.precision AND w.batch = g.batch
-        AND w.sequence = g.sequence AND w.scenario_id = g.scenario_id AND w.split = d.split
-    INNER JOIN layered_run AS y
-        ON y.model = g.model AND y.backend = g.backend AND y.precision = g.precision AND y.batch = g.batch
-        AND y.sequence = g.sequence AND y.scenario_id = g.scenario_id
-    INNER JOIN run_memory AS m
-        ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
-        AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
+    INNER JOIN split_weight AS w ON w.run = g.run AND w.split = d.split
+    INNER JOIN layered_run AS y ON y.run = g.run
+    INNER JOIN run_memory AS m ON m.run = g.run
     INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = d.split
     WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
 ),
@@ -77,13 +69,8 @@ spared_times AS (
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     split,
     call_s,
     host_s,

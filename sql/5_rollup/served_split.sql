@@ -1,14 +1,14 @@
 -- A prompt or a step of every split of a language model over devices that serve it: the time in which a stage of a pipeline does its
 -- part of a run, what that is made of, and what a device holds. Of what stands before and behind the layers a pipeline waits for the
 -- stage that takes longer.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, hardware, split
 CREATE VIEW served_split AS
 WITH joined_layers AS (
     SELECT
         b.*,
         d.pipeline,
         device_share(r.context, d.context) AS cache_share,
-        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
+        CASE WHEN r.phase = 'prefill' THEN 1e0 / NULLIF(device_share(r.run.sequence, d.context), 0e0) ELSE 1e0 END AS token_shares,
         r.chunk_count,
         w.stage_share,
         w.layer_factor,
@@ -22,15 +22,9 @@ WITH joined_layers AS (
         b.before_s + b.before_tensor_s >= b.behind_s + b.behind_tensor_s AS is_first_slower
     FROM served_layer AS b
     INNER JOIN device_split AS d ON d.split = b.split
-    INNER JOIN run AS r
-        ON r.model = b.model AND r.backend = b.backend AND r.precision = b.precision AND r.batch = b.batch
-        AND r.sequence = b.sequence AND r.scenario_id = b.scenario_id
-    INNER JOIN split_weight AS w
-        ON w.model = b.model AND w.backend = b.backend AND w.precision = b.precision AND w.batch = b.batch
-        AND w.sequence = b.sequence AND w.scenario_id = b.scenario_id AND w.split = b.split
-    INNER JOIN run_memory AS m
-        ON m.model = b.model AND m.backend = b.backend AND m.precision = b.precision AND m.batch = b.batch
-        AND m.sequence = b.sequence AND m.scenario_id = b.scenario_id
+    INNER JOIN run AS r ON r.run = b.run
+    INNER JOIN split_weight AS w ON w.run = b.run AND w.split = b.split
+    INNER JOIN run_memory AS m ON m.run = b.run
     INNER JOIN split_link AS l ON l.hardware = b.hardware AND l.split = b.split
 ),
 
@@ -63,13 +57,8 @@ passes AS (
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     split,
     interconnect,
     device_count,

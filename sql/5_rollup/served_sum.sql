@@ -1,16 +1,11 @@
 -- Device time of a prompt or a step by the place of its kernels and by what splits over devices make of them: of each of the devices
 -- that share its kernels by tensor parallel. Time of the layers is that of all.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- Grain: run, hardware
 CREATE VIEW served_sum AS
 WITH placed_shapes AS (
     SELECT
-        k.model,
+        k.run,
         s.hardware,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
         k.place,
         k.is_core,
         k.is_expert AND k.is_weighted AS is_expert,
@@ -33,22 +28,13 @@ WITH placed_shapes AS (
         s.dispatch,
         s.fault
     FROM placed_kernel AS k
-    INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id AND r.phase IN ('prefill', 'decode')
-    INNER JOIN clocked_shape AS s
-        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
+    INNER JOIN run AS r ON r.run = k.run AND r.phase IN ('prefill', 'decode')
+    INNER JOIN clocked_shape AS s ON s.run = k.run AND s.shape_id = k.shape_id
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     -- Kernels of all layers. [s]
     SUM(CASE WHEN place = 'block' THEN placed_s ELSE 0e0 END) AS layer_s,
     -- Cores of attentions among them. [s]
@@ -90,4 +76,4 @@ SELECT
     -- A number for which there is no answer; null where there is none.
     MAX(fault) AS fault
 FROM placed_shapes
-GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+GROUP BY run, hardware

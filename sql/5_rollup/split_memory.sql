@@ -2,7 +2,7 @@
 -- of ZeRO says (Rajbhandari et al. 2019), and what is kept of the forward pass of as many micro batches as a pipeline has under
 -- way: L (1 + (p - 1) / (p v)) layers in its first stage (Korthikanti et al. 2022). To that comes once what the peak of a run's
 -- activations (`run_memory`) holds besides: gradients of activations, and what has not been freed yet.
--- Grain: model, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, split
 CREATE VIEW split_memory AS
 WITH weights AS (
     SELECT
@@ -41,12 +41,8 @@ WITH weights AS (
             ELSE 1e0
         END AS kept_layers
     FROM trained_run AS t
-    INNER JOIN split_weight AS w
-        ON w.model = t.model AND w.backend = t.backend AND w.precision = t.precision AND w.batch = t.batch
-        AND w.sequence = t.sequence AND w.scenario_id = t.scenario_id
-    INNER JOIN layered_run AS r
-        ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
-        AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
+    INNER JOIN split_weight AS w ON w.run = t.run
+    INNER JOIN layered_run AS r ON r.run = t.run
     INNER JOIN device_split AS d ON d.split = w.split
     INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
     LEFT JOIN precision AS p ON p.precision = d.frozen_precision
@@ -95,12 +91,7 @@ held_bytes AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     split,
     layers,
     layer_factor,

@@ -2,7 +2,7 @@
 -- these send one another. Tensor parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is
 -- repeated, and collects what is needed whole, as it spreads its gradients; context parallel passes keys and values round a ring, once forward and with their gradients backward, behind the cores
 -- of attentions (Liu et al. 2023, Ring Attention); experts are sent tokens and send them back.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, hardware, split
 CREATE VIEW split_micro_batch AS
 WITH joined_sums AS (
     SELECT
@@ -50,17 +50,11 @@ WITH joined_sums AS (
         l.expert_byte_per_s,
         l.expert_step_s
     FROM training_sum AS g
-    INNER JOIN trained_run AS t
-        ON t.model = g.model AND t.backend = g.backend AND t.precision = g.precision AND t.batch = g.batch
-        AND t.sequence = g.sequence AND t.scenario_id = g.scenario_id
-    INNER JOIN layered_run AS r
-        ON r.model = g.model AND r.backend = g.backend AND r.precision = g.precision AND r.batch = g.batch
-        AND r.sequence = g.sequence AND r.scenario_id = g.scenario_id
-    INNER JOIN split_weight AS m
-        ON m.model = g.model AND m.backend = g.backend AND m.precision = g.precision AND m.batch = g.batch
-        AND m.sequence = g.sequence AND m.scenario_id = g.scenario_id
+    INNER JOIN trained_run AS t ON t.run = g.run
+    INNER JOIN layered_run AS r ON r.run = g.run
+    INNER JOIN split_weight AS m ON m.run = g.run
     INNER JOIN device_split AS d ON d.split = m.split
-    INNER JOIN split_framework AS y ON y.backend = g.backend AND y.split = d.split
+    INNER JOIN split_framework AS y ON y.backend = g.run.backend AND y.split = d.split
     INNER JOIN framework AS f ON f.framework = y.framework
     INNER JOIN split_link AS l ON l.hardware = g.hardware AND l.split = m.split
     INNER JOIN part AS h ON h.hardware = g.hardware
@@ -92,13 +86,8 @@ computed_times AS (
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     split,
     layers,
     layer_factor,

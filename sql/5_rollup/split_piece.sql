@@ -1,14 +1,9 @@
 -- Shares that a device of a split has and does of what tensor parallel splits, where heads and experts are some whole pieces.
--- Grain: model, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, split
 CREATE VIEW split_piece AS
 WITH piece_sums AS (
     SELECT
-        p.model,
-        p.backend,
-        p.precision,
-        p.batch,
-        p.sequence,
-        p.scenario_id,
+        p.run,
         d.split,
         p.place,
         p.is_core,
@@ -21,12 +16,7 @@ WITH piece_sums AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     split,
     -- Share of the layers' weights.
     SUM(CASE WHEN place = 'block' THEN device_share * weight_byte END)
@@ -42,4 +32,4 @@ SELECT
     -- Share of the layers' keys and values that it has: some heads of keys.
     SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
 FROM piece_sums
-GROUP BY model, backend, precision, batch, sequence, scenario_id, split
+GROUP BY run, split

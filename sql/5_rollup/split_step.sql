@@ -2,7 +2,7 @@
 -- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021). Replicas add up gradients in a ring; spread states cost as much,
 -- spread weights are collected in both passes of every micro batch (Rajbhandari et al. 2019). Of that, a framework hides what goes
 -- on behind its share of the computing, but for the first or last layer's part.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, hardware, split
 CREATE VIEW split_step AS
 WITH stages AS (
     SELECT
@@ -37,16 +37,12 @@ WITH stages AS (
         END AS send_s
     FROM split_micro_batch AS b
     INNER JOIN device_split AS d ON d.split = b.split
-    INNER JOIN split_framework AS y ON y.backend = b.backend AND y.split = d.split
+    INNER JOIN split_framework AS y ON y.backend = b.run.backend AND y.split = d.split
     INNER JOIN framework AS f ON f.framework = y.framework
     INNER JOIN optimizer AS o ON o.optimizer = d.optimizer
     INNER JOIN split_link AS l ON l.hardware = b.hardware AND l.split = b.split
-    INNER JOIN layered_run AS r
-        ON r.model = b.model AND r.backend = b.backend AND r.precision = b.precision AND r.batch = b.batch
-        AND r.sequence = b.sequence AND r.scenario_id = b.scenario_id
-    INNER JOIN split_memory AS m
-        ON m.model = b.model AND m.backend = b.backend AND m.precision = b.precision AND m.batch = b.batch
-        AND m.sequence = b.sequence AND m.scenario_id = b.scenario_id AND m.split = b.split
+    INNER JOIN layered_run AS r ON r.run = b.run
+    INNER JOIN split_memory AS m ON m.run = b.run AND m.split = b.split
 ),
 
 micro_batches AS (
@@ -90,13 +86,8 @@ data_times AS (
 )
 
 SELECT
-    model,
+    run,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
     split,
     dense_ops_per_s,
     static_w,

@@ -1,15 +1,10 @@
 -- What of a run's weights a device of a split has, its stage's layers and experts, and what stands before or behind the layers; and what
 -- it does of the work that tensor parallel splits. Of heads and experts it has some whole.
--- Grain: model, backend, precision, batch, sequence, scenario_id, split
+-- Grain: run, split
 CREATE VIEW split_weight AS
 WITH weights AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         expert_count,
         block_count,
         FALSE AS is_trained,
@@ -23,12 +18,7 @@ WITH weights AS (
     FROM layered_run
     UNION ALL
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         expert_count,
         block_count,
         TRUE AS is_trained,
@@ -63,9 +53,7 @@ shares AS (
         COALESCE(p.cache_share, 1e0 / NULLIF(d.tensor, 0)) AS cache_share
     FROM weights AS r
     CROSS JOIN device_split AS d
-    LEFT JOIN split_piece AS p
-        ON p.model = r.model AND p.backend = r.backend AND p.precision = r.precision AND p.batch = r.batch
-        AND p.sequence = r.sequence AND p.scenario_id = r.scenario_id AND p.split = d.split
+    LEFT JOIN split_piece AS p ON p.run = r.run AND p.split = d.split
 ),
 
 device_weights AS (
@@ -84,12 +72,7 @@ device_weights AS (
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run,
     split,
     -- Layers of the model.
     MAX(layers) AS layers,
@@ -118,4 +101,4 @@ SELECT
     -- That of what stands before and behind the layers. [byte]
     SUM(CASE WHEN is_trained THEN end_byte ELSE 0e0 END) AS trained_end_byte
 FROM device_weights
-GROUP BY model, backend, precision, batch, sequence, scenario_id, split
+GROUP BY run, split

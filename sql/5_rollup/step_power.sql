@@ -1,7 +1,7 @@
 -- Average power of every run on every part at each of the clocks that it may run at: dynamic power goes with the clock and the
 -- square of the voltage, the voltage falls with the clock down to a floor, leakage goes with the square of the voltage, and main
 -- memory keeps its clock.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
+-- Grain: run, hardware, shape_id
 CREATE VIEW step_power AS
 WITH summed_shapes AS (
     SELECT
@@ -24,7 +24,7 @@ WITH summed_shapes AS (
         SUM(kernel_count * clocked_time(clock_5, compute_s, memory_s, clocked_memory_s, feed_s, exposed_s, overlap_fraction))
             OVER same_run AS busy_5_s
     FROM clock_step
-    WINDOW same_run AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+    WINDOW same_run AS (PARTITION BY run, hardware)
 )
 
 SELECT

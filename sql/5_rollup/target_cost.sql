@@ -4,13 +4,13 @@
 -- At hand: stored
 CREATE VIEW target_cost AS
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.context,
     c.phase,
     c.memory_format,
@@ -31,11 +31,11 @@ SELECT
     -- Energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
     -- Samples finished in a second. [1/s]
-    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Time of a run shared by its samples. [s]
-    c.latency_s / NULLIF(c.batch, 0) AS sample_s,
+    c.latency_s / NULLIF(c.run.batch, 0) AS sample_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
-    c.energy_j / NULLIF(c.batch, 0) AS sample_j,
+    c.energy_j / NULLIF(c.run.batch, 0) AS sample_j,
     -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
@@ -44,16 +44,14 @@ SELECT
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     p.price_usd_per_hour,
     -- Rent for one sample; null when unknown. [USD]
-    p.price_usd_per_hour * c.device_count / 3600e0 * c.latency_s / NULLIF(c.batch, 0) AS sample_usd,
+    p.price_usd_per_hour * c.device_count / 3600e0 * c.latency_s / NULLIF(c.run.batch, 0) AS sample_usd,
     c.flops,
     c.utilization_fraction,
     c.step_limit,
     c.mfu_fraction,
     c.mbu_fraction
-FROM model_cost AS c
-INNER JOIN run_memory AS m
-    ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
-    AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
+FROM run_cost AS c
+INNER JOIN run_memory AS m ON m.run = c.run
 INNER JOIN part AS h ON h.hardware = c.hardware
-LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.backend
+LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.run.backend
 LEFT JOIN part_price AS p ON p.hardware = c.hardware

@@ -1,15 +1,10 @@
 -- Device time of a training run by the pass and the place of its kernels, and by what several devices make of them; sums of all
 -- layers, and of what stands before and behind them in both passes.
--- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
+-- Grain: run, hardware
 CREATE VIEW training_sum AS
 SELECT
-    k.model,
+    k.run,
     s.hardware,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
     -- Forward pass of the layers, kernels that tensor parallel splits. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_split_s,
@@ -74,7 +69,4 @@ SELECT
     -- A number for which there is no answer; null where there is none.
     MAX(s.fault) AS fault
 FROM trained_kernel AS k
-INNER JOIN clocked_shape AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
-GROUP BY k.model, s.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
+INNER JOIN clocked_shape AS s ON s.run = k.run AND s.shape_id = k.shape_id GROUP BY k.run, s.hardware

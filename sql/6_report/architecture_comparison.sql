@@ -5,35 +5,29 @@ CREATE VIEW architecture_comparison AS
 WITH costs AS (
     SELECT
         k.*,
-        r.context,
-        r.phase,
-        r.memory_format,
-        r.host_factor,
-        r.kv_precision,
-        r.device_count,
-        r.weight_host_fraction,
-        r.cache_host_fraction,
-        r.input_host_fraction,
-        r.cache_state,
-        r.power,
         h.energy_scope,
         h.energy_basis,
         h.is_simulated,
         g.assumed_count
-    FROM kernel_sum AS k
-    INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
+    FROM run_cost AS k
     INNER JOIN part AS h ON h.hardware = k.hardware
-    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
+    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.run.backend AND g.precision = k.run.precision
+    WHERE k.device_count = 1
+),
+
+-- Only filters that both sides share pass this window, so that costs are evaluated once: a filter on fields of `run` does not reach the
+-- scans through a common table that is read with different ones.
+sides AS (
+    SELECT *, COUNT(*) OVER (PARTITION BY model, precision, batch, sequence) AS side_count
+    FROM (SELECT run.model, run.backend, run.precision, run.batch, run.sequence, run.scenario_id, * EXCLUDE (run) FROM costs) AS c
 ),
 
 paired_targets AS (
     SELECT
         a.*,
         b.hardware AS other_hardware,
-        b.backend AS other_backend,
-        b.scenario_id AS other_scenario_id,
+        b.run.backend AS other_backend,
+        b.run.scenario_id AS other_scenario_id,
         b.latency_s AS other_s,
         b.latency_s / NULLIF(a.latency_s, 0e0) AS speedup,
         b.compute_s - a.compute_s AS compute_more_s,
@@ -49,10 +43,10 @@ paired_targets AS (
         b.energy_basis AS other_energy_basis,
         a.is_simulated OR b.is_simulated AS is_any_simulated,
         b.assumed_count AS other_assumed_count
-    FROM costs AS a
+    FROM sides AS a
     INNER JOIN costs AS b
-        ON b.model = a.model AND b.hardware <> a.hardware AND b.precision = a.precision AND b.batch = a.batch
-        AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
+        ON b.run.model = a.model AND b.hardware <> a.hardware AND b.run.precision = a.precision AND b.run.batch = a.batch
+        AND b.run.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.memory_format = a.memory_format AND b.host_factor = a.host_factor AND b.cache_state = a.cache_state
         AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
         AND b.weight_host_fraction = a.weight_host_fraction AND b.cache_host_fraction = a.cache_host_fraction

@@ -10,13 +10,8 @@ WITH times AS (
 
 shape_paces AS (
     SELECT
-        s.model,
+        s.run,
         s.hardware,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
         CASE
             WHEN s.is_power_bound THEN 'power'
             WHEN t.kind = 'threads' THEN 'threads'
@@ -33,13 +28,13 @@ shape_paces AS (
 )
 
 SELECT
-    model,
+    run.model,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     -- `arithmetic`, a memory level, `latency` of one access after another, one `thread` that moves all bytes, `power`, or `threads`
     -- that begin and end.
     pace,
@@ -47,4 +42,4 @@ SELECT
     SUM(pace_s) AS pace_s
 FROM shape_paces
 WHERE pace_s > 0e0
-GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, pace
+GROUP BY run, hardware, pace

@@ -7,24 +7,15 @@
 CREATE VIEW checkpoint_saving AS
 WITH kernel_results AS (
     SELECT
-        k.model,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
+        k.run,
         k.position,
         s.output_byte AS result_byte,
         CASE WHEN m.is_training THEN s.output_byte ELSE c.crossing_byte END AS crossing_byte
     FROM run_kernel AS k
-    INNER JOIN shape AS s
-        ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-        AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
-    INNER JOIN split_kernel AS c
-        ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
-        AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.kernel_id = k.kernel_id
-    INNER JOIN model AS m ON m.model = k.model
-    LEFT JOIN (SELECT DISTINCT model FROM operator WHERE is_repeated) AS o ON o.model = k.model
+    INNER JOIN shape AS s ON s.run = k.run AND s.shape_id = k.shape_id
+    INNER JOIN split_kernel AS c ON c.run = k.run AND c.kernel_id = k.kernel_id
+    INNER JOIN model AS m ON m.model = k.run.model
+    LEFT JOIN (SELECT DISTINCT model FROM operator WHERE is_repeated) AS o ON o.model = k.run.model
     WHERE o.model IS NULL AND k.kernel_id = k.fused_kernel_id AND s.output_byte > 0e0 AND NOT c.is_backward
 ),
 
@@ -33,12 +24,12 @@ cumulated_results AS (
         *,
         SUM(result_byte) OVER same_run AS stored_byte,
         SUM(result_byte) OVER (
-            PARTITION BY model, backend, precision, batch, sequence, scenario_id ORDER BY position
+            PARTITION BY run ORDER BY position
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) - 0.5e0 * result_byte AS middle_byte,
         CEIL(SQRT(CAST(COUNT(*) OVER same_run AS DOUBLE))) AS group_count
     FROM kernel_results
-    WINDOW same_run AS (PARTITION BY model, backend, precision, batch, sequence, scenario_id)
+    WINDOW same_run AS (PARTITION BY run)
 ),
 
 grouped_results AS (
@@ -50,44 +41,34 @@ grouped_results AS (
 
 group_sums AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         group_count,
         stored_byte,
         group_id,
         SUM(result_byte) AS group_byte,
         MAX_BY(crossing_byte, position) AS border_byte
     FROM grouped_results
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, group_count, stored_byte, group_id
+    GROUP BY run, group_count, stored_byte, group_id
 ),
 
 run_sums AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         group_count,
         stored_byte,
         LEAST(stored_byte, MAX(group_byte) + SUM(border_byte)) AS checkpointed_byte
     FROM group_sums
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, group_count, stored_byte
+    GROUP BY run, group_count, stored_byte
 )
 
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     -- Groups of consecutive kernels.
     CAST(ROUND(t.group_count) AS BIGINT) AS group_count,
     -- Results of all kernels, kept for the backward pass. [byte]
@@ -100,10 +81,6 @@ SELECT
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
     -- Time of the repeated forward pass. [s]
     c.latency_s * COALESCE((r.block_macs + r.end_macs) / NULLIF(c.macs, 0e0), 1e0) AS recompute_s
-FROM model_cost AS c
-INNER JOIN run_sums AS t
-    ON t.model = c.model AND t.backend = c.backend AND t.precision = c.precision AND t.batch = c.batch
-    AND t.sequence = c.sequence AND t.scenario_id = c.scenario_id
-LEFT JOIN trained_run AS r
-    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
-    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id
+FROM run_cost AS c
+INNER JOIN run_sums AS t ON t.run = c.run
+LEFT JOIN trained_run AS r ON r.run = c.run

@@ -15,6 +15,6 @@ FROM chain_efficiency AS e
 INNER JOIN part_backend AS b ON b.efficiency_chain = e.efficiency_chain
 WHERE e.faulty_efficiency_id IS NOT NULL
 UNION ALL
-SELECT DISTINCT model AS subject, COALESCE(fault, memory_fault) AS field
+SELECT DISTINCT run.model AS subject, COALESCE(fault, memory_fault) AS field
 FROM run
 WHERE COALESCE(fault, memory_fault) IS NOT NULL

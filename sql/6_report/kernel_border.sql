@@ -2,12 +2,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, tensor_id, direction
 CREATE VIEW kernel_border AS
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run.model,
+    r.run.backend,
+    r.run.precision,
+    r.run.batch,
+    r.run.sequence,
+    r.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -22,6 +22,6 @@ SELECT
     b.is_produced,
     b.moved_byte
 FROM run AS r
-INNER JOIN border_byte AS b ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.backend = r.backend
-INNER JOIN tensor AS t ON t.model = b.model AND t.tensor_id = b.tensor_id
-INNER JOIN operator AS o ON o.model = b.model AND o.operator_id = b.operator_id
+INNER JOIN border_byte AS b ON b.run = r.run AND b.backend = r.run.backend
+INNER JOIN tensor AS t ON t.model = b.run.model AND t.tensor_id = b.tensor_id
+INNER JOIN operator AS o ON o.model = b.run.model AND o.operator_id = b.operator_id

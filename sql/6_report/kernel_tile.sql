@@ -3,25 +3,20 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, candidate
 CREATE VIEW kernel_tile AS
 WITH refused_steps AS (
-    SELECT s.model, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.shape_id, g.hardware, g.candidate, g.overflowing_level
+    SELECT s.run, s.shape_id, g.hardware, g.candidate, g.overflowing_level
     FROM shape_step AS s
-    INNER JOIN part_tile AS g ON g.backend = s.backend AND g.compute_precision = s.compute_precision
-    INNER JOIN part_support AS t ON t.hardware = g.hardware AND t.backend = s.backend AND t.precision = s.precision
+    INNER JOIN part_tile AS g ON g.backend = s.run.backend AND g.compute_precision = s.compute_precision
+    INNER JOIN part_support AS t ON t.hardware = g.hardware AND t.backend = s.run.backend AND t.precision = s.run.precision
     WHERE s.is_product AND g.overflowing_level IS NOT NULL
     UNION ALL
-    SELECT model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate, overflowing_level
+    SELECT run, shape_id, hardware, candidate, overflowing_level
     FROM tile_block
     WHERE overflowing_level IS NOT NULL
 ),
 
 candidates AS (
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         shape_id,
         hardware,
         candidate,
@@ -38,12 +33,7 @@ candidates AS (
     WHERE candidate IS NOT NULL
     UNION ALL
     SELECT
-        model,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
+        run,
         shape_id,
         hardware,
         candidate,
@@ -57,26 +47,24 @@ candidates AS (
         CAST(NULL AS DOUBLE) AS units_allocated,
         CAST(NULL AS DOUBLE) AS rank_s
     FROM refused_steps
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id, hardware, candidate
+    GROUP BY run, shape_id, hardware, candidate
 ),
 
 compared_candidates AS (
     SELECT
         *,
-        MIN(rank_s) OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id, shape_id
-        ) AS least_s
+        MIN(rank_s) OVER (PARTITION BY run, hardware, shape_id) AS least_s
     FROM candidates
 )
 
 SELECT
-    k.model,
+    k.run.model,
     c.hardware,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run.backend,
+    k.run.precision,
+    k.run.batch,
+    k.run.sequence,
+    k.run.scenario_id,
     k.kernel_id,
     k.kernel,
     k.operator,
@@ -109,8 +97,6 @@ SELECT
     c.stream_byte,
     c.units_allocated
 FROM run_kernel AS k
-INNER JOIN compared_candidates AS c
-    ON c.model = k.model AND c.backend = k.backend AND c.precision = k.precision AND c.batch = k.batch
-    AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id AND c.shape_id = k.shape_id
+INNER JOIN compared_candidates AS c ON c.run = k.run AND c.shape_id = k.shape_id
 INNER JOIN part AS h ON h.hardware = c.hardware
 INNER JOIN part_strategy AS s ON s.hardware = c.hardware AND s.candidate = c.candidate

@@ -2,12 +2,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_work AS
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run.model,
+    k.run.backend,
+    k.run.precision,
+    k.run.batch,
+    k.run.sequence,
+    k.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -45,10 +45,6 @@ SELECT
         ELSE '<1'
     END AS intensity
 FROM run_kernel AS k
-INNER JOIN run AS r
-    ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-    AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
-INNER JOIN shape AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
-INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+INNER JOIN run AS r ON r.run = k.run
+INNER JOIN shape AS s ON s.run = k.run AND s.shape_id = k.shape_id
+INNER JOIN operator AS o ON o.model = k.run.model AND o.operator_id = k.anchor_operator_id

@@ -22,13 +22,8 @@ tried_batches AS (
 
 rounded_kernels AS (
     SELECT
-        t.model,
+        t.run,
         t.hardware,
-        t.backend,
-        t.precision,
-        t.batch,
-        t.sequence,
-        t.scenario_id,
         t.tried_batch,
         h.kernel_id,
         MAX(t.dram_byte - t.context_byte) AS left_byte,
@@ -38,54 +33,41 @@ rounded_kernels AS (
             h.storage_count * CEIL((h.fixed_byte + h.sample_byte * t.tried_batch) / NULLIF(t.block_byte, 0e0)) * t.block_byte
         ) AS allocated_byte
     FROM tried_batches AS t
-    INNER JOIN held_term AS h
-        ON h.model = t.model AND h.backend = t.backend AND h.precision = t.precision AND h.batch = t.batch
-        AND h.sequence = t.sequence AND h.scenario_id = t.scenario_id
+    INNER JOIN held_term AS h ON h.run = t.run
     WHERE t.tried_batch >= 1e0 AND t.tried_batch <= t.upper_batch
-    GROUP BY
-        t.model, t.hardware, t.backend, t.precision, t.batch, t.sequence, t.scenario_id, t.tried_batch, h.kernel_id
+    GROUP BY t.run, t.hardware, t.tried_batch, h.kernel_id
 ),
 
 tried_peaks AS (
     SELECT
-        model,
+        run,
         hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
         tried_batch,
         MAX(left_byte) AS left_byte,
         MAX(held_byte + workspace_factor * allocated_byte) AS peak_memory_byte
     FROM rounded_kernels
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, tried_batch
+    GROUP BY run, hardware, tried_batch
 ),
 
 fitting_batches AS (
     SELECT
-        model,
+        run,
         hardware,
-        backend,
-        precision,
-        batch,
-        sequence,
-        scenario_id,
         MAX(tried_batch) AS largest_batch,
         MAX(peak_memory_byte) AS peak_memory_byte
     FROM tried_peaks
     WHERE peak_memory_byte <= left_byte
-    GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id
+    GROUP BY run, hardware
 )
 
 SELECT
-    l.model,
+    l.run.model,
     l.hardware,
-    l.backend,
-    l.precision,
-    l.batch,
-    l.sequence,
-    l.scenario_id,
+    l.run.backend,
+    l.run.precision,
+    l.run.batch,
+    l.run.sequence,
+    l.run.scenario_id,
     r.context,
     r.phase,
     -- Main memory of the part. [byte]
@@ -105,9 +87,5 @@ SELECT
     -- False when more batches than were evaluated lie between the two limits, so that it may be too small.
     l.upper_batch - l.lower_batch <= 4e0 OR COALESCE(f.largest_batch, 0e0) >= l.upper_batch - 3e0 AS is_exact
 FROM limits AS l
-INNER JOIN run AS r
-    ON r.model = l.model AND r.backend = l.backend AND r.precision = l.precision AND r.batch = l.batch
-    AND r.sequence = l.sequence AND r.scenario_id = l.scenario_id
-LEFT JOIN fitting_batches AS f
-    ON f.model = l.model AND f.hardware = l.hardware AND f.backend = l.backend AND f.precision = l.precision
-    AND f.batch = l.batch AND f.sequence = l.sequence AND f.scenario_id = l.scenario_id
+INNER JOIN run AS r ON r.run = l.run
+LEFT JOIN fitting_batches AS f ON f.run = l.run AND f.hardware = l.hardware

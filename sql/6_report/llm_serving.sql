@@ -96,6 +96,6 @@ SELECT
     g.assumed_count + g.price_count AS assumed_count
 FROM fitting_runs AS d
 INNER JOIN run_memory AS m
-    ON m.model = d.model AND m.backend = d.backend AND m.precision = d.precision AND m.batch = d.batch
-    AND m.sequence = d.sequence AND m.scenario_id = d.scenario_id
+    ON m.run.model = d.model AND m.run.backend = d.backend AND m.run.precision = d.precision AND m.run.batch = d.batch
+    AND m.run.sequence = d.sequence AND m.run.scenario_id = d.scenario_id
 INNER JOIN assumed_input AS g ON g.hardware = d.hardware AND g.backend = d.backend AND g.precision = d.precision

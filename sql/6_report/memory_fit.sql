@@ -14,13 +14,13 @@ WITH level_sizes AS (
 )
 
 SELECT
-    r.model,
+    r.run.model,
     t.hardware,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run.backend,
+    r.run.precision,
+    r.run.batch,
+    r.run.sequence,
+    r.run.scenario_id,
     -- Memory level.
     z.level,
     -- Distance from the arithmetic.
@@ -43,8 +43,6 @@ SELECT
     -- True when that fits, so that the run stays in the level.
     2e0 * (m.weight_byte + m.buffer_byte + m.gradient_byte + m.activation_byte) <= z.capacity_byte AS fits_double_buffered
 FROM run AS r
-INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
-INNER JOIN run_memory AS m
-    ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
-    AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
+INNER JOIN run_memory AS m ON m.run = r.run
 INNER JOIN level_sizes AS z ON z.hardware = t.hardware

@@ -3,12 +3,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW memory_timeline AS
 SELECT
-    k.model,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run.model,
+    k.run.backend,
+    k.run.precision,
+    k.run.batch,
+    k.run.sequence,
+    k.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -27,11 +27,6 @@ SELECT
     -- Blocks and residents together. [byte]
     m.allocated_byte + s.weight_byte + s.buffer_byte + s.kv_cache_byte AS total_byte
 FROM run_kernel AS k
-INNER JOIN run AS r
-    ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-    AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
-INNER JOIN memory_step AS m
-    ON m.model = k.model AND m.scenario_id = k.scenario_id AND m.kernel_id = k.fused_kernel_id
-INNER JOIN run_memory AS s
-    ON s.model = k.model AND s.backend = k.backend AND s.precision = k.precision AND s.batch = k.batch
-    AND s.sequence = k.sequence AND s.scenario_id = k.scenario_id
+INNER JOIN run AS r ON r.run = k.run
+INNER JOIN memory_step AS m ON m.run = k.run AND m.kernel_id = k.fused_kernel_id
+INNER JOIN run_memory AS s ON s.run = k.run

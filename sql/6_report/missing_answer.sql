@@ -31,9 +31,9 @@ part_reasons AS (
 -- A model's steps by the element types they compute in: a part that has no rate for one, or for a product no tile, has no answer.
 needed_types AS (
     SELECT
-        model, backend, precision, scenario_id, compute_precision, MAX(CASE WHEN is_product THEN 1 ELSE 0 END) AS has_product
+        run, compute_precision, MAX(CASE WHEN is_product THEN 1 ELSE 0 END) AS has_product
     FROM shape_step
-    GROUP BY model, backend, precision, scenario_id, compute_precision
+    GROUP BY run, compute_precision
 ),
 
 fitting_tiles AS (
@@ -44,26 +44,25 @@ fitting_tiles AS (
 
 lacking_runs AS (
     SELECT
-        n.model,
+        n.run,
         t.hardware,
-        n.scenario_id,
         MIN(CASE WHEN r.hardware IS NULL THEN n.compute_precision END) AS rateless_precision,
         MIN(CASE WHEN n.has_product = 1 AND f.hardware IS NULL THEN n.compute_precision END) AS tileless_precision
     FROM needed_types AS n
-    INNER JOIN part_support AS t ON t.backend = n.backend AND t.precision = n.precision
+    INNER JOIN part_support AS t ON t.backend = n.run.backend AND t.precision = n.run.precision
     LEFT JOIN part_rate AS r
         ON r.hardware = t.hardware AND r.backend = t.backend AND r.compute_precision = n.compute_precision
     LEFT JOIN fitting_tiles AS f
         ON f.hardware = t.hardware AND f.backend = t.backend AND f.compute_precision = n.compute_precision
-    GROUP BY n.model, t.hardware, n.scenario_id
+    GROUP BY n.run, t.hardware
 ),
 
 explained_runs AS (
     SELECT
-        r.model,
+        r.run.model,
         t.hardware,
-        r.backend,
-        r.precision,
+        r.run.backend,
+        r.run.precision,
         CASE
             WHEN l.rateless_precision IS NOT NULL
                 THEN CONCAT('a kernel of the model needs ', l.rateless_precision, ', which the part has no rate for')
@@ -81,18 +80,17 @@ explained_runs AS (
             ELSE 'name one of its modes (hardware_power), or a limit as `150w`'
         END AS run_next
     FROM run AS r
-    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
-    LEFT JOIN lacking_runs AS l
-        ON l.model = r.model AND l.hardware = t.hardware AND l.scenario_id = r.scenario_id
+    INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
+    LEFT JOIN lacking_runs AS l ON l.run = r.run AND l.hardware = t.hardware
     LEFT JOIN hardware_power AS m ON m.hardware = t.hardware AND m.mode = r.power
     LEFT JOIN power_range AS g ON g.hardware = t.hardware
     WHERE t.fault IS NULL
 ),
 
 run_parts AS (
-    SELECT DISTINCT r.model, t.hardware
+    SELECT DISTINCT r.run.model, t.hardware
     FROM run AS r
-    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+    INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
 ),
 
 reached_parts AS (

@@ -60,6 +60,6 @@ SELECT
     p.critical_path_edp_js
 FROM critical_path AS p
 INNER JOIN run AS r
-    ON r.model = p.model AND r.backend = p.backend AND r.precision = p.precision AND r.batch = p.batch
-    AND r.sequence = p.sequence AND r.scenario_id = p.scenario_id
+    ON r.run.model = p.model AND r.run.backend = p.backend AND r.run.precision = p.precision AND r.run.batch = p.batch
+    AND r.run.sequence = p.sequence AND r.run.scenario_id = p.scenario_id
 INNER JOIN stage_totals AS s ON s.model = p.model AND s.backend = p.backend

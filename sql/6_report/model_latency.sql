@@ -3,13 +3,13 @@
 -- At hand: stored
 CREATE VIEW model_latency AS
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.context,
     c.phase,
     c.memory_format,
@@ -34,10 +34,8 @@ SELECT
     c.latency_s / NULLIF(c.naive_s, 0e0) AS correction_factor,
     c.roofline_s,
     h.is_simulated
-FROM model_cost AS c
-INNER JOIN run AS r
-    ON r.model = c.model AND r.backend = c.backend AND r.precision = c.precision AND r.batch = c.batch
-    AND r.sequence = c.sequence AND r.scenario_id = c.scenario_id
+FROM run_cost AS c
+INNER JOIN run AS r ON r.run = c.run
 INNER JOIN part AS h ON h.hardware = c.hardware
 LEFT JOIN part_band AS b
-    ON b.hardware = c.hardware AND b.backend = c.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
+    ON b.hardware = c.hardware AND b.backend = c.run.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'

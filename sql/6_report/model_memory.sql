@@ -3,13 +3,13 @@
 -- At hand: stored
 CREATE VIEW model_memory AS
 SELECT
-    r.model,
+    r.run.model,
     t.hardware,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run.backend,
+    r.run.precision,
+    r.run.batch,
+    r.run.sequence,
+    r.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -45,13 +45,11 @@ SELECT
     -- True when everything fits the last-level cache.
     m.peak_memory_byte <= h.cache_byte AS fits_cache
 FROM run AS r
-INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
 INNER JOIN part AS h ON h.hardware = t.hardware
-INNER JOIN run_memory AS m
-    ON m.model = r.model AND m.backend = r.backend AND m.precision = r.precision AND m.batch = r.batch
-    AND m.sequence = r.sequence AND m.scenario_id = r.scenario_id
+INNER JOIN run_memory AS m ON m.run = r.run
 LEFT JOIN part_context AS x ON x.hardware = t.hardware AND x.backend = t.backend
 INNER JOIN library_constant AS c ON c.library_constant = 'allocator_segment_byte'
-LEFT JOIN kernel AS k ON k.model = m.model AND k.backend = m.backend AND k.kernel_id = m.peak_kernel_id
+LEFT JOIN kernel AS k ON k.model = m.run.model AND k.backend = m.run.backend AND k.kernel_id = m.peak_kernel_id
 LEFT JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
 LEFT JOIN module AS d ON d.model = o.model AND d.module_id = o.module_id

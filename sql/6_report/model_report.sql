@@ -4,13 +4,13 @@
 -- At hand: stored
 CREATE VIEW model_report AS
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.context,
     c.phase,
     c.memory_format,
@@ -23,12 +23,12 @@ SELECT
     c.traffic_byte,
     c.latency_s,
     -- Samples finished in a second. [1/s]
-    c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
+    c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     c.bottleneck,
     c.utilization_fraction,
     c.energy_j,
     -- Energy of one sample; null when a coefficient is missing. [J]
-    c.energy_j / NULLIF(c.batch, 0) AS energy_per_sample_j,
+    c.energy_j / NULLIF(c.run.batch, 0) AS energy_per_sample_j,
     -- Energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
     h.energy_scope,
@@ -42,11 +42,9 @@ SELECT
     -- Numbers that the answer rests on and that may be, though they hardly are: off by a unit, or forgotten
     -- (`implausible_number`); null where there are none.
     NULLIF(CONCAT_WS(', ', g.implausible, m.implausible), '') AS implausible
-FROM model_cost AS c
+FROM run_cost AS c
 INNER JOIN part AS h ON h.hardware = c.hardware
-INNER JOIN run_memory AS m
-    ON m.model = c.model AND m.backend = c.backend AND m.precision = c.precision AND m.batch = c.batch
-    AND m.sequence = c.sequence AND m.scenario_id = c.scenario_id
-LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.backend
+INNER JOIN run_memory AS m ON m.run = c.run
+LEFT JOIN part_context AS x ON x.hardware = c.hardware AND x.backend = c.run.backend
 LEFT JOIN assumed_input AS g
-    ON g.hardware = c.hardware AND g.backend = c.backend AND g.precision = c.precision
+    ON g.hardware = c.hardware AND g.backend = c.run.backend AND g.precision = c.run.precision

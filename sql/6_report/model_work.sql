@@ -2,12 +2,12 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_work AS
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run.model,
+    r.run.backend,
+    r.run.precision,
+    r.run.batch,
+    r.run.sequence,
+    r.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -24,8 +24,4 @@ SELECT
     -- Operations a byte moved. [ops/byte]
     SUM(s.kernel_count * s.flops) / NULLIF(SUM(s.kernel_count * s.traffic_byte), 0e0) AS arithmetic_intensity
 FROM run AS r
-INNER JOIN shape AS s
-    ON s.model = r.model AND s.backend = r.backend AND s.precision = r.precision AND s.batch = r.batch
-    AND s.sequence = r.sequence AND s.scenario_id = r.scenario_id
-GROUP BY
-    r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id, r.context, r.phase, r.memory_format
+INNER JOIN shape AS s ON s.run = r.run GROUP BY r.run, r.context, r.phase, r.memory_format

@@ -42,15 +42,14 @@ innermost_sums AS (
 
 innermost_bytes AS (
     SELECT
-        b.model,
-        b.scenario_id,
+        b.run,
         o.module_id,
         SUM(CASE WHEN b.role = 'weight' AND b.direction = 'read' THEN b.moved_byte ELSE 0e0 END) AS weight_byte,
         SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte
     FROM border_byte AS b
-    INNER JOIN operator AS o ON o.model = b.model AND o.operator_id = b.operator_id
+    INNER JOIN operator AS o ON o.model = b.run.model AND o.operator_id = b.operator_id
     WHERE b.backend = 'eager'
-    GROUP BY b.model, b.scenario_id, o.module_id
+    GROUP BY b.run, o.module_id
 )
 
 SELECT
@@ -84,7 +83,8 @@ SELECT
 FROM innermost_sums AS s
 INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id
 LEFT JOIN innermost_bytes AS b
-    ON b.model = s.model AND b.scenario_id = s.scenario_id AND b.module_id = s.module_id
+    ON b.run.model = s.model AND b.run.backend = s.backend AND b.run.precision = s.precision AND b.run.batch = s.batch
+    AND b.run.sequence = s.sequence AND b.run.scenario_id = s.scenario_id AND b.module_id = s.module_id
 GROUP BY
     s.model, s.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id, s.context, s.phase,
     s.memory_format, e.module_id, e.module, e.class_name, e.depth

@@ -20,8 +20,8 @@ beside_unfused AS (
         SUM(CASE WHEN NOT s.is_unfused THEN e.edp_js END) OVER same_conditions AS fused_edp_js
     FROM operator_edp AS e
     INNER JOIN run AS r
-        ON r.model = e.model AND r.backend = e.backend AND r.precision = e.precision AND r.batch = e.batch
-        AND r.sequence = e.sequence AND r.scenario_id = e.scenario_id
+        ON r.run.model = e.model AND r.run.backend = e.backend AND r.run.precision = e.precision AND r.run.batch = e.batch
+        AND r.run.sequence = e.sequence AND r.run.scenario_id = e.scenario_id
     INNER JOIN all_sides AS s ON s.backend = e.backend
     WINDOW same_conditions AS (
         PARTITION BY

@@ -19,8 +19,7 @@ WITH operator_sums AS (
 
 unfused_bytes AS (
     SELECT
-        model,
-        scenario_id,
+        run,
         operator_id,
         SUM(CASE WHEN direction = 'read' AND role = 'input' THEN moved_byte ELSE 0e0 END) AS input_byte,
         SUM(CASE WHEN direction = 'read' AND role = 'weight' THEN moved_byte ELSE 0e0 END) AS weight_byte,
@@ -28,16 +27,16 @@ unfused_bytes AS (
         SUM(CASE WHEN direction = 'write' THEN moved_byte ELSE 0e0 END) AS output_byte
     FROM border_byte
     WHERE backend = 'eager'
-    GROUP BY model, scenario_id, operator_id
+    GROUP BY run, operator_id
 )
 
 SELECT
-    r.model,
-    r.backend,
-    r.precision,
-    r.batch,
-    r.sequence,
-    r.scenario_id,
+    r.run.model,
+    r.run.backend,
+    r.run.precision,
+    r.run.batch,
+    r.run.sequence,
+    r.run.scenario_id,
     r.context,
     r.phase,
     r.memory_format,
@@ -65,13 +64,10 @@ SELECT
     -- Operations a byte moved. [ops/byte]
     s.flops / NULLIF(b.input_byte + b.weight_byte + b.kv_cache_byte + b.output_byte, 0e0) AS arithmetic_intensity
 FROM run AS r
-INNER JOIN operator AS o ON o.model = r.model
+INNER JOIN operator AS o ON o.model = r.run.model
 INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
-INNER JOIN operator_precision AS p
-    ON p.model = r.model AND p.policy = r.precision AND p.operator_id = o.operator_id
+INNER JOIN operator_precision AS p ON p.model = r.run.model AND p.policy = r.run.precision AND p.operator_id = o.operator_id
 LEFT JOIN operator_sums AS s
-    ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
-    AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count
-    AND s.operator_id = o.operator_id
-LEFT JOIN unfused_bytes AS b
-    ON b.model = r.model AND b.scenario_id = r.scenario_id AND b.operator_id = o.operator_id
+    ON s.model = r.run.model AND s.batch = r.run.batch AND s.sequence = r.run.sequence AND s.context = r.context
+    AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count AND s.operator_id = o.operator_id
+LEFT JOIN unfused_bytes AS b ON b.run = r.run AND b.operator_id = o.operator_id

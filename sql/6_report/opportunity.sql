@@ -8,27 +8,26 @@ CREATE VIEW opportunity AS
 WITH targets AS (
     SELECT r.*, t.hardware
     FROM run AS r
-    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
+    INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
 ),
 
 counted_pairs AS (
     SELECT
-        a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id,
-        CASE
+        a.run, a.hardware, CASE
             WHEN b.hardware <> a.hardware THEN 'part'
-            WHEN b.batch <> a.batch THEN 'batch'
-            WHEN b.precision <> a.precision THEN 'precision'
-            WHEN b.backend <> a.backend THEN 'backend'
+            WHEN b.batch <> a.run.batch THEN 'batch'
+            WHEN b.precision <> a.run.precision THEN 'precision'
+            WHEN b.backend <> a.run.backend THEN 'backend'
             WHEN b.memory_format <> a.memory_format THEN 'memory_format'
             WHEN b.cache_state <> a.cache_state THEN 'cache'
             WHEN b.power <> a.power THEN 'power'
-            WHEN b.scenario_id = a.scenario_id THEN 'none'
+            WHEN b.scenario_id = a.run.scenario_id THEN 'none'
         END AS kind,
         CASE
             WHEN b.hardware <> a.hardware THEN b.hardware
-            WHEN b.batch <> a.batch THEN CONCAT('batch ', CAST(b.batch AS VARCHAR))
-            WHEN b.precision <> a.precision THEN b.precision
-            WHEN b.backend <> a.backend THEN b.backend
+            WHEN b.batch <> a.run.batch THEN CONCAT('batch ', CAST(b.batch AS VARCHAR))
+            WHEN b.precision <> a.run.precision THEN b.precision
+            WHEN b.backend <> a.run.backend THEN b.backend
             WHEN b.memory_format <> a.memory_format THEN b.memory_format
             WHEN b.cache_state <> a.cache_state THEN b.cache_state
             ELSE b.power
@@ -43,15 +42,15 @@ counted_pairs AS (
         b.peak_memory_byte
     FROM targets AS a
     INNER JOIN target_cost AS b
-        ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
+        ON b.model = a.run.model AND b.sequence = a.run.sequence AND b.context = a.context AND b.phase = a.phase
         AND b.host_factor = a.host_factor AND b.kv_precision = a.kv_precision AND b.device_count = a.device_count
         AND b.weight_host_fraction = a.weight_host_fraction AND b.cache_host_fraction = a.cache_host_fraction
         AND b.input_host_fraction = a.input_host_fraction
     WHERE
         CASE WHEN b.hardware <> a.hardware THEN 1 ELSE 0 END
-        + CASE WHEN b.batch <> a.batch THEN 1 ELSE 0 END
-        + CASE WHEN b.precision <> a.precision THEN 1 ELSE 0 END
-        + CASE WHEN b.backend <> a.backend THEN 1 ELSE 0 END
+        + CASE WHEN b.batch <> a.run.batch THEN 1 ELSE 0 END
+        + CASE WHEN b.precision <> a.run.precision THEN 1 ELSE 0 END
+        + CASE WHEN b.backend <> a.run.backend THEN 1 ELSE 0 END
         + CASE WHEN b.memory_format <> a.memory_format THEN 1 ELSE 0 END
         + CASE WHEN b.cache_state <> a.cache_state THEN 1 ELSE 0 END
         + CASE WHEN b.power <> a.power THEN 1 ELSE 0 END <= 1
@@ -68,7 +67,7 @@ compared_pairs AS (
         MAX(CASE WHEN kind = 'none' THEN sample_usd END) OVER same_target AS now_usd,
         MAX(CASE WHEN kind = 'none' THEN peak_memory_byte END) OVER same_target AS now_byte
     FROM counted_pairs
-    WINDOW same_target AS (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
+    WINDOW same_target AS (PARTITION BY run, hardware)
 ),
 
 -- What differs by rounding alone is no gain, and in a trade no loss.
@@ -101,13 +100,13 @@ trades AS (
 )
 
 SELECT
-    p.model,
+    p.run.model,
     p.hardware,
-    p.backend,
-    p.precision,
-    p.batch,
-    p.sequence,
-    p.scenario_id,
+    p.run.backend,
+    p.run.precision,
+    p.run.batch,
+    p.run.sequence,
+    p.run.scenario_id,
     -- What is changed: `batch`, `precision`, `backend`, `memory_format`, `cache` or `part`.
     p.kind,
     -- What to, e.g. `batch 64`.

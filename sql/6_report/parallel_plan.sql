@@ -10,19 +10,14 @@ WITH strategies AS (
 
 planned_rounds AS (
     SELECT
-        p.model,
+        p.run,
         p.hardware,
-        p.backend,
-        p.precision,
-        p.batch,
-        p.sequence,
-        p.scenario_id,
         p.interconnect,
         p.device_count,
         s.strategy,
         p.single_s,
         p.collective_assumed_count,
-        p.batch * CASE s.strategy WHEN 'tensor' THEN 1 WHEN 'pipeline' THEN p.pipeline_batches ELSE p.device_count END
+        p.run.batch * CASE s.strategy WHEN 'tensor' THEN 1 WHEN 'pipeline' THEN p.pipeline_batches ELSE p.device_count END
             AS round_samples,
         CASE s.strategy
             WHEN 'data' THEN p.data_compute_s
@@ -64,11 +59,9 @@ timed_rounds AS (
         occupied_byte(p.device_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits,
         occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS single_fits
     FROM planned_rounds AS p
-    INNER JOIN run_memory AS m
-        ON m.model = p.model AND m.backend = p.backend AND m.precision = p.precision AND m.batch = p.batch
-        AND m.sequence = p.sequence AND m.scenario_id = p.scenario_id
+    INNER JOIN run_memory AS m ON m.run = p.run
     INNER JOIN part AS h ON h.hardware = p.hardware
-    LEFT JOIN part_context AS x ON x.hardware = p.hardware AND x.backend = p.backend
+    LEFT JOIN part_context AS x ON x.hardware = p.hardware AND x.backend = p.run.backend
 ),
 
 fitting_rounds AS (
@@ -81,13 +74,13 @@ fitting_rounds AS (
 )
 
 SELECT
-    t.model,
+    t.run.model,
     t.hardware,
-    t.backend,
-    t.precision,
-    t.batch,
-    t.sequence,
-    t.scenario_id,
+    t.run.backend,
+    t.run.precision,
+    t.run.batch,
+    t.run.sequence,
+    t.run.scenario_id,
     r.context,
     r.phase,
     t.interconnect,
@@ -109,9 +102,9 @@ SELECT
     -- Samples finished in a second by all devices; null where it does not fit. [1/s]
     t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
     -- Throughput over that of one device; null where either does not fit.
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.batch, 0) AS speedup,
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch, 0) AS speedup,
     -- Speed-up over the number of devices; null where either does not fit.
-    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.batch * t.device_count, 0)
+    t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch * t.device_count, 0)
         AS scaling_efficiency_fraction,
     -- Bytes a device sends in a round. [byte]
     t.sent_byte,
@@ -126,8 +119,6 @@ SELECT
     -- Assumed inputs of the catalog it rests on, links and what collectives make of them included; see `assumed_input`.
     g.assumed_count + g.link_count + t.collective_assumed_count AS assumed_count
 FROM fitting_rounds AS t
-INNER JOIN run AS r
-    ON r.model = t.model AND r.backend = t.backend AND r.precision = t.precision AND r.batch = t.batch
-    AND r.sequence = t.sequence AND r.scenario_id = t.scenario_id
+INNER JOIN run AS r ON r.run = t.run
 LEFT JOIN part_price AS p ON p.hardware = t.hardware
-INNER JOIN assumed_input AS g ON g.hardware = t.hardware AND g.backend = t.backend AND g.precision = t.precision
+INNER JOIN assumed_input AS g ON g.hardware = t.hardware AND g.backend = t.run.backend AND g.precision = t.run.precision

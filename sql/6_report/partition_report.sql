@@ -63,12 +63,12 @@ operator_sums AS (
 
 kind_sums AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.batch,
-        r.sequence,
-        r.scenario_id,
+        r.run.model,
+        r.run.backend,
+        r.run.precision,
+        r.run.batch,
+        r.run.sequence,
+        r.run.scenario_id,
         r.context,
         r.phase,
         r.memory_format,
@@ -80,15 +80,13 @@ kind_sums AS (
         SUM(COALESCE(s.flops, 0e0)) AS flops,
         CAST(NULL AS DOUBLE) AS traffic_byte
     FROM run AS r
-    INNER JOIN kernel_operator AS k ON k.model = r.model AND k.backend = r.backend
+    INNER JOIN kernel_operator AS k ON k.model = r.run.model AND k.backend = r.run.backend
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
     LEFT JOIN operator_sums AS s
-        ON s.model = r.model AND s.batch = r.batch AND s.sequence = r.sequence AND s.context = r.context
-        AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count
-        AND s.operator_id = k.operator_id
+        ON s.model = r.run.model AND s.batch = r.run.batch AND s.sequence = r.run.sequence AND s.context = r.context
+        AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count AND s.operator_id = k.operator_id
     WHERE NOT k.is_folded AND NOT o.is_view
-    GROUP BY
-        r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id, r.context, r.phase, r.memory_format, o.operator_kind
+    GROUP BY r.run, r.context, r.phase, r.memory_format, o.operator_kind
 ),
 
 all_sums AS (

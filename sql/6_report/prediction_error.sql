@@ -5,13 +5,13 @@
 CREATE VIEW prediction_error AS
 SELECT
     x.measurement_id,
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.memory_format,
     -- Family the architecture belongs to.
     m.architecture_family,
@@ -37,12 +37,9 @@ FROM measurement AS x
 INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
 INNER JOIN model AS m ON m.model = i.model
 INNER JOIN run AS r
-    ON r.model = m.model AND r.backend = x.backend AND r.precision = x.precision AND r.batch = x.batch
-    AND r.memory_format = x.memory_format AND r.phase <> 'decode'
-    AND r.sequence = COALESCE(x.sequence, m.default_sequence)
-INNER JOIN model_cost AS c
-    ON c.model = r.model AND c.backend = r.backend AND c.precision = r.precision AND c.batch = r.batch
-    AND c.sequence = r.sequence AND c.scenario_id = r.scenario_id AND c.hardware = x.hardware
+    ON r.run.model = m.model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
+    AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = COALESCE(x.sequence, m.default_sequence)
+INNER JOIN run_cost AS c ON c.run = r.run AND c.hardware = x.hardware
 LEFT JOIN part_band AS b
-    ON b.hardware = x.hardware AND b.backend = r.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
+    ON b.hardware = x.hardware AND b.backend = r.run.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
 WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')

@@ -6,82 +6,79 @@ CREATE VIEW recommendation AS
 -- What is unknown compares as more than anything.
 WITH choices AS (
     SELECT
-        k.model,
+        k.run,
         k.hardware,
-        k.backend,
-        k.precision,
-        k.batch,
-        k.sequence,
-        k.scenario_id,
-        r.context,
-        r.phase,
-        r.memory_format,
-        r.power,
+        k.context,
+        k.phase,
+        k.memory_format,
+        k.power,
         h.is_simulated,
         h.energy_scope,
         h.energy_basis,
         COALESCE(h.energy_scope, 'none') AS comparable_scope,
         k.latency_s,
         k.energy_j,
-        k.energy_j / NULLIF(k.batch, 0) AS sample_j,
+        k.energy_j / NULLIF(k.run.batch, 0) AS sample_j,
         k.energy_j / NULLIF(k.latency_s, 0e0) AS average_power_w,
-        COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300) AS comparable_j,
+        COALESCE(k.energy_j / NULLIF(k.run.batch, 0), 1e300) AS comparable_j,
         m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
         occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
         p.price_usd_per_hour,
         p.price_basis,
         p.price_kind,
         COALESCE(p.price_usd_per_hour, 1e300) AS comparable_usd_per_hour,
-        p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6 AS million_inference_usd,
-        COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300) AS comparable_usd,
-        LN(GREATEST(k.latency_s, 1e-300)) + LN(GREATEST(COALESCE(k.energy_j / NULLIF(k.batch, 0), 1e300), 1e-300))
+        p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.run.batch, 0) * 1e6 AS million_inference_usd,
+        COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.run.batch, 0) * 1e6, 1e300) AS comparable_usd,
+        LN(GREATEST(k.latency_s, 1e-300)) + LN(GREATEST(COALESCE(k.energy_j / NULLIF(k.run.batch, 0), 1e300), 1e-300))
         + LN(GREATEST(m.peak_memory_byte + m.reserve_fraction * h.dram_byte, 1e-300))
-        + LN(GREATEST(COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.batch, 0) * 1e6, 1e300), 1e-300))
+        + LN(GREATEST(COALESCE(p.price_usd_per_hour / 3600e0 * k.latency_s / NULLIF(k.run.batch, 0) * 1e6, 1e300), 1e-300))
         AS together,
-        g.assumed_count + g.price_count AS assumed_count,
-        ROW_NUMBER() OVER (PARTITION BY k.model ORDER BY k.hardware, k.scenario_id) AS choice_number
-    FROM kernel_sum AS k
-    INNER JOIN run AS r
-        ON r.model = k.model AND r.backend = k.backend AND r.precision = k.precision AND r.batch = k.batch
-        AND r.sequence = k.sequence AND r.scenario_id = k.scenario_id
-    INNER JOIN run_memory AS m
-        ON m.model = k.model AND m.backend = k.backend AND m.precision = k.precision AND m.batch = k.batch
-        AND m.sequence = k.sequence AND m.scenario_id = k.scenario_id
+        g.assumed_count + g.price_count AS assumed_count
+    FROM run_cost AS k
+    INNER JOIN run_memory AS m ON m.run = k.run
     INNER JOIN part AS h ON h.hardware = k.hardware
-    LEFT JOIN part_context AS x ON x.hardware = k.hardware AND x.backend = k.backend
+    LEFT JOIN part_context AS x ON x.hardware = k.hardware AND x.backend = k.run.backend
     LEFT JOIN part_price AS p ON p.hardware = k.hardware
-    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.backend AND g.precision = k.precision
+    INNER JOIN assumed_input AS g ON g.hardware = k.hardware AND g.backend = k.run.backend AND g.precision = k.run.precision
+    WHERE k.device_count = 1
+),
+
+-- Of filters only those on the model pass these two windows, so that choices are evaluated once: a filter on fields of `run` does not
+-- reach the scans through a common table that is read with different ones.
+numbered_choices AS (
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY model ORDER BY hardware, scenario_id) AS choice_number
+    FROM (SELECT run.model, run.scenario_id, * FROM choices) AS c
+),
+
+shown_choices AS (
+    SELECT *, COUNT(*) OVER (PARTITION BY model) AS choice_count
+    FROM (SELECT run.model, run.backend, run.precision, run.batch, run.sequence, run.scenario_id, * FROM choices) AS c
 ),
 
 -- Less than 1 % makes no point of the front: nobody buys another part for 0.2 MiB. The product orders choices, so that no two beat
 -- each other in a circle. Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
 losers AS (
     SELECT
-        a.model,
+        a.run.model AS model,
+        a.run,
         a.hardware,
-        a.backend,
-        a.precision,
-        a.batch,
-        a.sequence,
-        a.scenario_id,
         COUNT(*) AS dominated_by_count,
         MIN(b.average_power_w) AS dominating_power_w,
         MIN_BY(
-            CONCAT(b.hardware, ' ', b.backend, ' ', b.precision, ' batch ', CAST(b.batch AS VARCHAR)),
+            CONCAT(b.hardware, ' ', b.run.backend, ' ', b.run.precision, ' batch ', CAST(b.run.batch AS VARCHAR)),
             ROUND(LN(b.latency_s) * 1e8) * 1e5 + b.choice_number
         ) AS dominated_by
     FROM choices AS a
-    INNER JOIN choices AS b
-        ON b.model = a.model AND b.sequence = a.sequence AND b.context = a.context AND b.phase = a.phase
-        AND b.comparable_scope = a.comparable_scope
-        AND b.latency_s <= a.latency_s * 1.01e0 AND b.comparable_j <= a.comparable_j * 1.01e0
-        AND b.peak_memory_byte <= a.peak_memory_byte * 1.01e0 AND b.comparable_usd <= a.comparable_usd * 1.01e0
-        AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour * 1.01e0
+    INNER JOIN numbered_choices AS b
+        ON b.model = a.run.model AND b.run.sequence = a.run.sequence AND b.context = a.context AND b.phase = a.phase
+        AND b.comparable_scope = a.comparable_scope AND b.latency_s <= a.latency_s * 1.01e0
+        AND b.comparable_j <= a.comparable_j * 1.01e0 AND b.peak_memory_byte <= a.peak_memory_byte * 1.01e0
+        AND b.comparable_usd <= a.comparable_usd * 1.01e0 AND b.comparable_usd_per_hour <= a.comparable_usd_per_hour * 1.01e0
     WHERE
         b.fits_device
         AND (NOT b.is_simulated OR a.is_simulated)
         AND b.together < a.together - 1e-9
-    GROUP BY a.model, a.hardware, a.backend, a.precision, a.batch, a.sequence, a.scenario_id
+    GROUP BY a.run.model, a.run, a.hardware
 )
 
 SELECT
@@ -127,7 +124,5 @@ SELECT
     x.dominated_by,
     -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
     c.assumed_count
-FROM choices AS c
-LEFT JOIN losers AS x
-    ON x.model = c.model AND x.hardware = c.hardware AND x.backend = c.backend AND x.precision = c.precision
-    AND x.batch = c.batch AND x.sequence = c.sequence AND x.scenario_id = c.scenario_id
+FROM shown_choices AS c
+LEFT JOIN losers AS x ON x.model = c.model AND x.run = c.run AND x.hardware = c.hardware

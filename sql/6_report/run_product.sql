@@ -3,19 +3,14 @@
 -- Grain: model, backend, precision, batch, sequence, scenario_id, compute_precision, m, n, k, gemm_count, taps, image
 CREATE VIEW run_product AS
 WITH counted_shapes AS (
-    SELECT model, backend, precision, batch, sequence, scenario_id, shape_id, COUNT(kernel_id) AS kernel_count
+    SELECT run, shape_id, COUNT(kernel_id) AS kernel_count
     FROM run_kernel
-    GROUP BY model, backend, precision, batch, sequence, scenario_id, shape_id
+    GROUP BY run, shape_id
 ),
 
 sized_steps AS (
     SELECT
-        s.model,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
+        s.run,
         s.compute_precision,
         s.m,
         s.n,
@@ -27,20 +22,18 @@ sized_steps AS (
         o.operator,
         c.kernel_count
     FROM shape_step AS s
-    INNER JOIN operator AS o ON o.model = s.model AND o.operator_id = s.operator_id
-    INNER JOIN counted_shapes AS c
-        ON c.model = s.model AND c.backend = s.backend AND c.precision = s.precision AND c.batch = s.batch
-        AND c.sequence = s.sequence AND c.scenario_id = s.scenario_id AND c.shape_id = s.shape_id
+    INNER JOIN operator AS o ON o.model = s.run.model AND o.operator_id = s.operator_id
+    INNER JOIN counted_shapes AS c ON c.run = s.run AND c.shape_id = s.shape_id
     WHERE s.is_product
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.model,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     compute_precision,
     m,
     n,
@@ -51,10 +44,10 @@ SELECT
     -- Elements of a convolution's input; those of all rows and depths, of other products.
     image,
     -- Images that its rows belong to.
-    CAST(batch AS BIGINT) AS images,
+    CAST(run.batch AS BIGINT) AS images,
     -- First operator that has the product.
     MIN_BY(operator, operator_id) AS product,
     -- Products of that shape in a run.
     CAST(SUM(kernel_count) AS BIGINT) AS product_count
 FROM sized_steps
-GROUP BY model, backend, precision, batch, sequence, scenario_id, compute_precision, m, n, k, gemm_count, taps, image
+GROUP BY run, compute_precision, m, n, k, gemm_count, taps, image

@@ -14,8 +14,8 @@ WITH fitting_splits AS (
         d.context AS context_parallel,
         d.data,
         d.expert,
-        s.batch * d.data * d.pipeline AS samples,
-        s.batch * d.data * s.sequence / NULLIF(s.pass_s, 0e0) AS tokens_per_s,
+        s.run.batch * d.data * d.pipeline AS samples,
+        s.run.batch * d.data * s.run.sequence / NULLIF(s.pass_s, 0e0) AS tokens_per_s,
         h.dram_byte AS device_byte,
         h.is_simulated,
         s.peak_memory_byte + s.reserve_fraction * h.dram_byte AS needed_byte,
@@ -27,24 +27,22 @@ WITH fitting_splits AS (
         p.price_usd_per_hour,
         s.tensor_s + s.expert_s + s.context_s + s.send_s AS links_s
     FROM served_split AS s
-    INNER JOIN run AS r
-        ON r.model = s.model AND r.backend = s.backend AND r.precision = s.precision AND r.batch = s.batch
-        AND r.sequence = s.sequence AND r.scenario_id = s.scenario_id
+    INNER JOIN run AS r ON r.run = s.run
     INNER JOIN device_split AS d ON d.split = s.split
     INNER JOIN part AS h ON h.hardware = s.hardware
-    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
+    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.run.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
-    LEFT JOIN split_fault AS f ON f.backend = s.backend AND f.split = s.split
+    LEFT JOIN split_fault AS f ON f.backend = s.run.backend AND f.split = s.split
 )
 
 SELECT
-    model,
+    run.model,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     split,
     context,
     phase,
@@ -73,7 +71,7 @@ SELECT
     -- Tokens of prompts, or made by steps, in a second; null where it does not fit. [1/s]
     CASE WHEN fits THEN tokens_per_s END AS tokens_per_s,
     -- Energy of a token; null where it does not fit or a coefficient is missing. [J]
-    CASE WHEN fits THEN dynamic_energy_j / NULLIF(batch * data * sequence, 0) + device_count * static_w / NULLIF(tokens_per_s, 0e0) END
+    CASE WHEN fits THEN dynamic_energy_j / NULLIF(run.batch * data * run.sequence, 0) + device_count * static_w / NULLIF(tokens_per_s, 0e0) END
         AS token_j,
     -- Rent for a million tokens; null where it does not fit or is unknown. [USD]
     CASE WHEN fits THEN price_usd_per_hour / 3600e0 * device_count * 1e6 / NULLIF(tokens_per_s, 0e0) END AS million_tokens_usd,

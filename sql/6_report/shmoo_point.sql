@@ -6,9 +6,7 @@ CREATE VIEW shmoo_point AS
 WITH ranked_kernels AS (
     SELECT
         *,
-        ROW_NUMBER() OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY flops DESC, position
-        ) AS flops_rank
+        ROW_NUMBER() OVER (PARTITION BY run, hardware ORDER BY flops DESC, position) AS flops_rank
     FROM kernel_cost
 ),
 
@@ -21,14 +19,10 @@ tiled_steps AS (
         t.tile_k,
         t.tile_count,
         t.ideal_s,
-        MAX(t.ideal_s) OVER (
-            PARTITION BY k.model, k.hardware, k.backend, k.precision, k.batch, k.sequence, k.scenario_id
-        ) AS slowest_s
+        MAX(t.ideal_s) OVER (PARTITION BY k.run, k.hardware) AS slowest_s
     FROM ranked_kernels AS k
     LEFT JOIN tile_step AS t
-        ON t.model = k.model AND t.hardware = k.hardware AND t.backend = k.backend AND t.precision = k.precision
-        AND t.batch = k.batch AND t.sequence = k.sequence AND t.scenario_id = k.scenario_id AND t.shape_id = k.shape_id
-        AND t.candidate = k.candidate AND t.is_product
+        ON t.run = k.run AND t.hardware = k.hardware AND t.shape_id = k.shape_id AND t.candidate = k.candidate AND t.is_product
     WHERE k.flops_rank = 1
 ),
 
@@ -36,23 +30,21 @@ tiled_steps AS (
 ranked_steps AS (
     SELECT
         *,
-        ROW_NUMBER() OVER (
-            PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id ORDER BY tile_count, step_id
-        ) AS step_rank
+        ROW_NUMBER() OVER (PARTITION BY run, hardware ORDER BY tile_count, step_id) AS step_rank
     FROM tiled_steps
     WHERE ideal_s >= slowest_s * (1e0 - 1e-9) OR slowest_s IS NULL
 )
 
 SELECT
-    model,
+    run.model,
     hardware,
     -- Part, marked where no silicon exists.
     CONCAT(hardware, CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END) AS part,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     -- Bytes that cross the kernel's border, each once. [byte]
     traffic_byte AS footprint_byte,
     flops,

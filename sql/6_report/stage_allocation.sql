@@ -3,13 +3,13 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, stage
 CREATE VIEW stage_allocation AS
 SELECT
-    c.model,
+    c.run.model,
     c.hardware,
-    c.backend,
-    c.precision,
-    c.batch,
-    c.sequence,
-    c.scenario_id,
+    c.run.backend,
+    c.run.precision,
+    c.run.batch,
+    c.run.sequence,
+    c.run.scenario_id,
     c.context,
     c.phase,
     c.memory_format,
@@ -34,7 +34,5 @@ SELECT
     -- Device time of the slowest. [s]
     MAX(c.device_s) AS longest_s
 FROM kernel_cost AS c
-INNER JOIN kernel AS k ON k.model = c.model AND k.backend = c.backend AND k.kernel_id = c.fused_kernel_id
-GROUP BY
-    c.model, c.hardware, c.backend, c.precision, c.batch, c.sequence, c.scenario_id, c.context, c.phase,
-    c.memory_format, k.stage
+INNER JOIN kernel AS k ON k.model = c.run.model AND k.backend = c.run.backend
+    AND k.kernel_id = c.fused_kernel_id GROUP BY c.run, c.hardware, c.context, c.phase, c.memory_format, k.stage

@@ -23,7 +23,7 @@ WITH steps AS (
         f.implausible,
         y.framework,
         p.price_usd_per_hour,
-        s.batch * d.micro_batches * d.data AS global_batch,
+        s.run.batch * d.micro_batches * d.data AS global_batch,
         2e0 * d.micro_batches * d.data * CASE
             WHEN d.adapter_rank IS NOT NULL THEN 2e0 * (m.layer_factor * t.block_macs + t.end_macs)
             WHEN t.is_frozen THEN m.layer_factor * (t.block_macs + t.block_backward_macs) + t.end_macs + t.end_backward_macs
@@ -40,27 +40,23 @@ WITH steps AS (
     FROM split_step AS s
     INNER JOIN device_split AS d ON d.split = s.split
     INNER JOIN split_link AS l ON l.hardware = s.hardware AND l.split = s.split
-    INNER JOIN split_memory AS m
-        ON m.model = s.model AND m.backend = s.backend AND m.precision = s.precision AND m.batch = s.batch
-        AND m.sequence = s.sequence AND m.scenario_id = s.scenario_id AND m.split = s.split
-    INNER JOIN trained_run AS t
-        ON t.model = s.model AND t.backend = s.backend AND t.precision = s.precision AND t.batch = s.batch
-        AND t.sequence = s.sequence AND t.scenario_id = s.scenario_id
+    INNER JOIN split_memory AS m ON m.run = s.run AND m.split = s.split
+    INNER JOIN trained_run AS t ON t.run = s.run
     INNER JOIN part AS h ON h.hardware = s.hardware
-    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.backend
+    LEFT JOIN part_context AS x ON x.hardware = s.hardware AND x.backend = s.run.backend
     LEFT JOIN part_price AS p ON p.hardware = s.hardware
-    INNER JOIN split_framework AS y ON y.backend = s.backend AND y.split = s.split
-    LEFT JOIN split_fault AS f ON f.backend = s.backend AND f.split = s.split
+    INNER JOIN split_framework AS y ON y.backend = s.run.backend AND y.split = s.split
+    LEFT JOIN split_fault AS f ON f.backend = s.run.backend AND f.split = s.split
 )
 
 SELECT
-    s.model,
+    s.run.model,
     s.hardware,
-    s.backend,
-    s.precision,
-    s.batch,
-    s.sequence,
-    s.scenario_id,
+    s.run.backend,
+    s.run.precision,
+    s.run.batch,
+    s.run.sequence,
+    s.run.scenario_id,
     s.split,
     s.framework,
     d.tensor,
@@ -94,7 +90,7 @@ SELECT
     s.optimizer_s,
     s.sync_s,
     -- Tokens, or samples of a model without a sequence, that are trained in a second; null where it does not fit. [1/s]
-    CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
+    CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.run.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
     -- Operations as papers count them in the time over those at the dense peak: model FLOPs utilization; null where it does not fit.
     CASE WHEN s.fits_device THEN s.model_flops / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0) END AS mfu_fraction,
     -- The same with those that are repeated: hardware FLOPs utilization; null where it does not fit.
@@ -135,7 +131,7 @@ SELECT
     CASE
         WHEN s.fits_device
             THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6
-                / NULLIF(s.global_batch * GREATEST(s.sequence, 1), 0)
+                / NULLIF(s.global_batch * GREATEST(s.run.sequence, 1), 0)
     END AS million_tokens_usd,
     s.is_simulated
 FROM steps AS s

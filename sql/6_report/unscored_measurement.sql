@@ -13,11 +13,11 @@ WITH asked_measurements AS (
 ),
 
 answered_measurements AS (
-    SELECT DISTINCT x.measurement_id, r.scenario_id IS NOT NULL AS has_scenario, s.hardware IS NOT NULL AS has_support
+    SELECT DISTINCT x.measurement_id, r.run.scenario_id IS NOT NULL AS has_scenario, s.hardware IS NOT NULL AS has_support
     FROM asked_measurements AS x
     LEFT JOIN run AS r
-        ON r.model = x.ingested_model AND r.backend = x.backend AND r.precision = x.precision AND r.batch = x.batch
-        AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.sequence = x.asked_sequence
+        ON r.run.model = x.ingested_model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
+        AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = x.asked_sequence
     LEFT JOIN part_support AS s
         ON s.hardware = x.hardware AND s.backend = x.backend AND s.precision = x.precision
 ),

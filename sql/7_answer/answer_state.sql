@@ -4,12 +4,11 @@
 CREATE VIEW answer_state AS
 WITH asked_runs AS (
     SELECT
-        r.model,
+        r.run.model,
         t.hardware,
         COUNT(*) AS run_count
     FROM run AS r
-    INNER JOIN part_support AS t ON t.backend = r.backend AND t.precision = r.precision
-    GROUP BY r.model, t.hardware
+    INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision GROUP BY r.run.model, t.hardware
 ),
 
 answered_runs AS (

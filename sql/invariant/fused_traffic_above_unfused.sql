@@ -5,27 +5,22 @@
 CREATE VIEW fused_traffic_above_unfused AS
 WITH border_sums AS (
     SELECT
-        r.model,
-        r.backend,
-        r.precision,
-        r.batch,
-        r.sequence,
-        r.scenario_id,
-        SUM(CASE WHEN b.backend = r.backend THEN b.own_byte ELSE 0e0 END) AS fused_byte,
+        r.run,
+        SUM(CASE WHEN b.backend = r.run.backend THEN b.own_byte ELSE 0e0 END) AS fused_byte,
         SUM(CASE WHEN b.backend = 'eager' THEN b.own_byte ELSE 0e0 END) AS unfused_byte
     FROM run AS r
-    INNER JOIN border_byte AS b ON b.model = r.model AND b.scenario_id = r.scenario_id
-    WHERE r.backend <> 'eager'
-    GROUP BY r.model, r.backend, r.precision, r.batch, r.sequence, r.scenario_id
+    INNER JOIN border_byte AS b ON b.run = r.run
+    WHERE r.run.backend <> 'eager'
+    GROUP BY r.run
 )
 
 SELECT
-    model,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.model,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     -- What crosses its kernels' borders. [byte]
     fused_byte,
     -- What crosses the borders of eager's kernels. [byte]

@@ -3,34 +3,29 @@
 CREATE VIEW kernel_without_cost AS
 WITH run_kernels AS (
     SELECT
-        s.model,
+        s.run,
         t.hardware,
-        s.backend,
-        s.precision,
-        s.batch,
-        s.sequence,
-        s.scenario_id,
         SUM(s.kernel_count) AS kernel_count
     FROM shape AS s
     INNER JOIN part_support AS t
-        ON t.backend = s.backend AND t.precision = s.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
-    GROUP BY s.model, t.hardware, s.backend, s.precision, s.batch, s.sequence, s.scenario_id
+        ON t.backend = s.run.backend AND t.precision = s.run.precision AND (t.bias_is_kernel OR s.kernel_class <> 'bias')
+    GROUP BY s.run, t.hardware
 )
 
 SELECT
-    k.model,
+    k.run.model,
     k.hardware,
-    k.backend,
-    k.precision,
-    k.batch,
-    k.sequence,
-    k.scenario_id,
+    k.run.backend,
+    k.run.precision,
+    k.run.batch,
+    k.run.sequence,
+    k.run.scenario_id,
     -- Kernels of the run.
     CAST(k.kernel_count AS BIGINT) AS run_kernel_count,
     -- Kernels with a cost.
     COALESCE(c.kernel_count, 0) AS costed_count
 FROM run_kernels AS k
 LEFT JOIN model_cost AS c
-    ON c.model = k.model AND c.hardware = k.hardware AND c.backend = k.backend AND c.precision = k.precision
-    AND c.batch = k.batch AND c.sequence = k.sequence AND c.scenario_id = k.scenario_id
+    ON c.model = k.run.model AND c.hardware = k.hardware AND c.backend = k.run.backend AND c.precision = k.run.precision
+    AND c.batch = k.run.batch AND c.sequence = k.run.sequence AND c.scenario_id = k.run.scenario_id
 WHERE COALESCE(c.kernel_count, 0) <> k.kernel_count

@@ -21,8 +21,8 @@ SELECT
     c.step_count
 FROM kernel_mapping AS m
 INNER JOIN kernel_cost AS c
-    ON c.model = m.model AND c.hardware = m.hardware AND c.backend = m.backend AND c.precision = m.precision
-    AND c.batch = m.batch AND c.sequence = m.sequence AND c.scenario_id = m.scenario_id AND c.kernel_id = m.kernel_id
+    ON c.run.model = m.model AND c.hardware = m.hardware AND c.run.backend = m.backend AND c.run.precision = m.precision
+    AND c.run.batch = m.batch AND c.run.sequence = m.sequence AND c.run.scenario_id = m.scenario_id AND c.kernel_id = m.kernel_id
 LEFT JOIN kernel_step AS t
     ON t.model = m.model AND t.backend = m.backend AND t.kernel_id = m.kernel_id AND t.step_id = m.step_id
 -- A kernel without an answer says why (`fault`), and has steps that the part has no rate for.

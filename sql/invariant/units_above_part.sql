@@ -2,13 +2,13 @@
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW units_above_part AS
 SELECT
-    model,
+    run.model,
     hardware,
-    backend,
-    precision,
-    batch,
-    sequence,
-    scenario_id,
+    run.backend,
+    run.precision,
+    run.batch,
+    run.sequence,
+    run.scenario_id,
     kernel_id,
     units_allocated,
     unit_count

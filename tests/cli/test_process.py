@@ -131,7 +131,7 @@ def test_a_signal_leaves_the_old_file_and_nothing_beside_it(
     process = subprocess.Popen(
         [*COMMAND, "--db", str(path), "refresh"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while not (tmp_path / ".charz.duckdb.writing").exists() and process.poll() is None:
+    while not (tmp_path / ".writing-charz.duckdb").exists() and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)

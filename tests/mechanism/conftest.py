@@ -19,6 +19,7 @@ import pytest
 from charz import sql
 from charz.schema import database, ddl
 from charz.sql import layers, macros
+from charz.sql.keys import RUN, natural
 from charz.sql.reading import read
 
 Record = dict[str, Any]
@@ -69,6 +70,9 @@ class Bench:
         self.reads: dict[str, list[str]] = {}
         self.all_reads: dict[str, set[str]] = {}
         self.columns: dict[str, dict[str, str]] = {}
+        """Columns of each relation, `run` taken apart into its fields."""
+        self.packed: dict[str, set[str]] = {}
+        """Fields of `run` of each relation that no column of its own is called like."""
 
     def body(self, relation: str) -> str:
         """Return the statement of a relation, and make the tables it reads."""
@@ -98,7 +102,10 @@ class Bench:
             body = self.body(relation)
             self.connection.execute(f"CREATE TABLE {relation} AS {body}")
         described = self.connection.execute(f"DESCRIBE {relation}").fetchall()
-        self.columns[relation] = {name: kind for name, kind, *_ in described}
+        kinds = {name: kind for name, kind, *_ in described}
+        fields = dict.fromkeys(RUN[:3], "VARCHAR") | dict.fromkeys(RUN[3:], "BIGINT")
+        self.columns[relation] = {name: kinds.get(name) or fields[name] for name in natural(list(kinds))}
+        self.packed[relation] = set(RUN).difference(kinds) if "run" in kinds else set()
 
     def evaluate(self, relation: str, rows: Mapping[str, list[Record]]) -> list[Record]:
         """Evaluate a relation over given rows of the relations it reads."""
@@ -109,12 +116,12 @@ class Bench:
                 f"{relation} reads no {rows.keys() - self.ancestors(relation)}"
             )
             rows = {**self.common(relation, rows), **rows}
-            for name, records in rows.items():
+            for name, records in self.of_runs(rows).items():
                 self.insert(name, records)
             self.fill(relation, set(rows))
             cursor = self.connection.execute(body)
             names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return [unpacked(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
         finally:
             self.connection.execute("ROLLBACK")
 
@@ -157,6 +164,20 @@ class Bench:
         self.make(relation)
         return list(self.columns[relation])
 
+    def of_runs(self, rows: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
+        """Rows with all fields of their run: as they say, or others of the same model and scenario, `run` first, or as usual."""
+        said: dict[tuple[Any, Any], Record] = {}
+        for name in sorted(rows, key=lambda name: name != "run"):
+            # The first row of a run: the others may differ from it in any key.
+            for run, record in {run_of(record): record for record in reversed(rows[name])}.items():
+                of_run = said.setdefault(run, {})
+                for key in self.packed[name] & record.keys():
+                    of_run.setdefault(key, record[key])
+        return {
+            name: [{**{key: values(said[run_of(r)] | r, key) for key in self.packed[name]}, **r} for r in records]
+            for name, records in rows.items()
+        }
+
     def insert(self, relation: str, records: list[Record]) -> None:
         """Insert rows, completed by the usual values."""
         columns = self.columns[relation]
@@ -165,6 +186,9 @@ class Bench:
         usual = {name: False for name, kind in columns.items() if kind == "BOOLEAN"} | USUAL
         if relation == "scenario":
             usual |= dict.fromkeys(LEFT_OPEN)
+        if packed := self.packed[relation]:
+            records = [{"run": {key: run_value(record, key, packed) for key in RUN}, **record} for record in records]
+            columns = {"run": "", **{name: kind for name, kind in columns.items() if name not in packed}}
         named = [n for n in columns if n in usual or any(n in record for record in records)]
         names = ", ".join(map(ddl.quote, named))
         if len(records) > WRITTEN_OUT:
@@ -178,6 +202,21 @@ class Bench:
             values = [record.get(name, usual.get(name)) for record in records for name in named]
             statement = f"INSERT INTO {relation} ({names}) VALUES {', '.join(row for _ in records)}"
             self.connection.execute(statement, values)
+
+
+def run_of(record: Record) -> tuple[Any, Any]:
+    """Model and scenario of a row."""
+    return values(record, "model"), values(record, "scenario_id")
+
+
+def run_value(record: Record, key: str, packed: Collection[str]) -> Any:
+    """What a row holds as a field of `run`; a column of its own that is called like the field is another thing."""
+    return record.get(key if key in packed else f"run_{key}", USUAL[key])
+
+
+def unpacked(row: Record) -> Record:
+    """A row with the fields of `run` as columns."""
+    return {**(row["run"] or dict.fromkeys(RUN)), **{n: v for n, v in row.items() if n != "run"}} if "run" in row else row
 
 
 def is_same(found: Any, expected: Any) -> bool:
@@ -198,6 +237,7 @@ def rows_beside_others(
     numbers: a view that joins or sums rows of different keys then fails. `free` are columns of a relation that have a key's name but
     another meaning."""
     answered = bench.columns_of(relation)
+    given = bench.of_runs(given)
     columns = {name: bench.columns[name] for name in given}
     own = {key: {values(record, key) for one in given.values() for record in one} for key in keys}
     bound = {name: [key for key in own if key in columns[name] and key not in free.get(name, ())] for name in given}

@@ -212,7 +212,7 @@ def test_efficiency_is_what_is_not_wasted(check: Callable[..., None]) -> None:
     check(
         "model_energy",
         {"efficiency_fraction": 243 / 380, "peak_energy_j": 140.0},
-        model_cost={"energy_j": 380.0, "wasted_energy_j": 137.0, "peak_energy_j": 140.0, "latency_s": 17.5},
+        run_cost={"energy_j": 380.0, "wasted_energy_j": 137.0, "peak_energy_j": 140.0, "latency_s": 17.5},
         run={"batch_class": "1"},
         part=part,
     )

@@ -36,7 +36,7 @@ def bench() -> Iterator[Bench]:
 def found(bench: Bench, batch: int, backend: str) -> list[tuple[float, ...]]:
     query = """
         SELECT dram_byte, moved_byte, cut_count FROM shape_cost
-        WHERE hardware = 'tpu_v1' AND batch = ? AND backend = ? ORDER BY moved_byte DESC
+        WHERE hardware = 'tpu_v1' AND run.batch = ? AND run.backend = ? ORDER BY moved_byte DESC
     """
     return bench.rows(query, [batch, backend])
 
@@ -69,4 +69,4 @@ def test_layer_by_layer_moves_more_through_the_chip(bench: Bench) -> None:
 
 def test_what_has_no_memory_of_software_is_no_part_for_it(bench: Bench) -> None:
     """Hardware decides the contents of a GPU's cache."""
-    assert bench.rows("SELECT DISTINCT hardware FROM shape_cost WHERE backend = 'depth_first'") == [("tpu_v1",)]
+    assert bench.rows("SELECT DISTINCT hardware FROM shape_cost WHERE run.backend = 'depth_first'") == [("tpu_v1",)]

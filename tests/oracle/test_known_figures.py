@@ -341,7 +341,7 @@ def test_tokens_choose_their_experts_independently(tokens: int, experts: float) 
         drawing.graph.tensors[result].is_output = True
         bench.add_graph(drawing.graph)
         bench.replace_rows(Scenario, [scenario(1)])
-        query = "SELECT moved_byte FROM border_byte WHERE role = 'weight' AND backend = 'eager'"
+        query = "SELECT moved_byte FROM border_byte WHERE role = 'weight' AND run.backend = 'eager'"
         ((moved,),) = bench.rows(query)
     assert moved == pytest.approx(4 * 64 * 32 * experts)
 

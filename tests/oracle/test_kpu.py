@@ -44,9 +44,8 @@ def test_dense_convolutions_reach_the_rate_of_depthwise(bench: Bench) -> None:
         SELECT m.hardware, m.batch, t.operator_class, SUM(m.flops) / SUM(m.ideal_s) AS rate
         FROM mapped_step AS m
         JOIN shape_step AS t
-            ON t.model = m.model AND t.scenario_id = m.scenario_id AND t.step_id = m.step_id
-        JOIN run_kernel AS k ON k.model = m.model AND k.scenario_id = m.scenario_id AND k.kernel_id = m.kernel_id
-            AND k.shape_id = t.shape_id
+            ON t.run.model = m.model AND t.run.scenario_id = m.scenario_id AND t.step_id = m.step_id
+        JOIN run_kernel AS k ON k.run = t.run AND k.kernel_id = m.kernel_id AND k.shape_id = t.shape_id
         WHERE m.model = 'efficientnet_b0' AND t.operator_class IN ('conv', 'depthwise_conv')
         GROUP BY ALL
     """

@@ -36,10 +36,10 @@ WHOLE = """
 KERNELS = """
     SELECT
         CONCAT(
-            model, ' ', hardware, ' ', precision, ' ', kernel_id, ' ', kernel_class, ' ', operator_name, ' ',
+            run.model, ' ', hardware, ' ', run.precision, ' ', kernel_id, ' ', kernel_class, ' ', operator_name, ' ',
             CASE WHEN shares_by_chunk THEN team_size >= unit_count ELSE team_size > 1 END
         ) AS key,
-        batch,
+        run.batch,
         (kernel_gap_s + unlimited_s - paging_s)
         * CASE WHEN shares_by_chunk AND team_size < unit_count THEN team_size ELSE 1 END AS value
     FROM kernel_cost
@@ -48,7 +48,7 @@ KERNELS = """
 """Query for kernels of the other runs at full clock (a limit acts on the run), in one thread and in all. For loops with a thread per
 chunk, the time summed over threads while there are few: a loop twice as long has twice the threads, which share common reads."""
 PAGES = """
-    SELECT CONCAT(model, ' ', hardware, ' ', precision) AS key, batch, SUM(paging_s) AS value
+    SELECT CONCAT(run.model, ' ', hardware, ' ', run.precision) AS key, run.batch, SUM(paging_s) AS value
     FROM kernel_cost
     WHERE chunk_element IS NOT NULL
     GROUP BY ALL

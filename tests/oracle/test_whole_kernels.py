@@ -102,7 +102,7 @@ def check(bench: Bench, models: list[str]) -> int:
 
 def memory_differences(bench: Bench, model: str, runs: dict[int, Run]) -> Iterator[str]:
     """Yield differences in the peak memory of every run, which is the same on all parts."""
-    found = bench.connection.sql(f"SELECT * FROM run_memory WHERE model = '{model}'").pl().to_dicts()
+    found = bench.connection.sql(f"SELECT run.scenario_id, * FROM run_memory WHERE run.model = '{model}'").pl().to_dicts()
     rows = {(row["scenario_id"],): row for row in found}
     expected = {(number,): run.memory for number, run in runs.items() if run.is_valid}
     yield from (f"{model} {d}" for d in differences("run_memory", rows, expected, 0.0))

@@ -149,13 +149,12 @@ def test_architecture_comparison(gives: Gives, longest: str) -> None:
         ],
         by=["hardware"],
         across=["hardware", "backend", "scenario_id"],
-        kernel_sum=[
+        run_cost=[
             {"hardware": "a", "scenario_id": 1, "latency_s": 10.0, "energy_j": 3.0, "utilization_fraction": 0.7}
             | {f"{name}_s": time for name, time in times.items()},
             {"hardware": "b", "backend": "xla", "scenario_id": 2, "latency_s": 25.0, "energy_j": 4.0,
              "utilization_fraction": 0.2} | {f"{name}_s": time + more[name] for name, time in times.items()},
         ],
-        run=[{"scenario_id": 1}, {"scenario_id": 2, "backend": "xla"}],
         part=[
             {"hardware": "a", "energy_scope": "board"},
             {"hardware": "b", "energy_scope": "board", "is_simulated": True},
@@ -170,11 +169,10 @@ def test_architecture_comparison(gives: Gives, longest: str) -> None:
 @pytest.mark.parametrize("changed", [{name: "other"} for name in ("phase", "memory_format", "cache_state", "power")]
                          + [{"context": 7}, {"host_factor": 2.0}])  # fmt: skip
 def test_parts_under_other_conditions_do_not_compare(evaluate: Evaluate, changed: Record) -> None:
-    sums = [{"hardware": name, "scenario_id": i, "latency_s": 1.0} for i, name in enumerate("ab")]
+    sums = [{"hardware": "a", "scenario_id": 0, "latency_s": 1.0}, {"hardware": "b", "scenario_id": 1, "latency_s": 1.0} | changed]
     rows = evaluate(
         "architecture_comparison",
-        kernel_sum=sums,
-        run=[{"scenario_id": 0}, {"scenario_id": 1} | changed],
+        run_cost=sums,
         part=[{"hardware": name} for name in "ab"],
         assumed_input=[{"hardware": name} for name in "ab"],
     )
@@ -185,8 +183,7 @@ def test_equally_fast_parts(evaluate: Evaluate) -> None:
     """Neither is slower; energies of different scopes are not compared."""
     rows = evaluate(
         "architecture_comparison",
-        kernel_sum=[{"hardware": name, "latency_s": 1.0, **{f"{t}_s": 0.2 for t in TERMS}} for name in "ab"],
-        run=[{}],
+        run_cost=[{"hardware": name, "latency_s": 1.0, **{f"{t}_s": 0.2 for t in TERMS}} for name in "ab"],
         part=[{"hardware": name, "energy_scope": name} for name in "ab"],
         assumed_input=[{"hardware": name} for name in "ab"],
     )
@@ -320,11 +317,10 @@ def test_recommendation(gives: Gives) -> None:
         ],
         by=["hardware"],
         across=["hardware", "backend", "precision", "batch", "scenario_id"],
-        kernel_sum=[
+        run_cost=[
             {"hardware": name, "batch": 4, "latency_s": time, "energy_j": energy, "scenario_id": i}
             for i, (name, (time, energy, *_)) in enumerate(PARTS.items())
         ],
-        run=[{"batch": 4, "scenario_id": i} for i in range(len(PARTS))],
         run_memory=[
             {"batch": 4, "scenario_id": i, "peak_memory_byte": byte} for i, (_, _, byte, *_) in enumerate(PARTS.values())
         ],
@@ -349,11 +345,10 @@ def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> lis
     ]
     rows = evaluate(
         "recommendation",
-        kernel_sum=[
-            cost | {k: v for k, v in one.items() if k in (*cost, "batch")} | {"hardware": name, "scenario_id": i}
+        run_cost=[
+            cost | {k: v for k, v in one.items() if k in (*cost, "batch")} | {"hardware": name, "scenario_id": i} | (run if i else {})
             for i, (cost, one, name) in enumerate(zip(costs, both, "ab", strict=True))
         ],
-        run=[{"scenario_id": i, "batch": one.get("batch", 1)} | (run if i else {}) for i, one in enumerate(both)],
         run_memory=[
             {"scenario_id": i, "batch": one.get("batch", 1), "peak_memory_byte": one["peak_memory_byte"]}
             for i, one in enumerate(both)
@@ -426,11 +421,10 @@ def test_of_equally_fast_ones_the_first_is_named(evaluate: Evaluate) -> None:
     names = "abcd"
     rows = evaluate(
         "recommendation",
-        kernel_sum=[
+        run_cost=[
             {"hardware": name, "latency_s": 1.0 if name in "ab" else 2.0, "energy_j": None if name == "d" else 1.0}
             for name in names
         ],
-        run=[{}],
         run_memory=[{"peak_memory_byte": 1.0}],
         part=[{"hardware": name, "dram_byte": 1.0} for name in names],
         assumed_input=[{"hardware": name} for name in names],

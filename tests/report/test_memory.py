@@ -135,7 +135,7 @@ def test_checkpoint_saving(gives: Gives) -> None:
             {"kernel_id": i, "crossing_byte": byte, "is_backward": False} for i, byte in enumerate((*borders, 50.0, 60.0))
         ],
         model=[{"is_training": False}],
-        model_cost=[{"latency_s": 2.0}],
+        run_cost=[{"latency_s": 2.0}],
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def test_checkpoints_that_save_nothing(gives: Gives) -> None:
         shape=[{"output_byte": 10.0}],
         split_kernel=[{"kernel_id": 1, "crossing_byte": 50.0, "is_backward": False}],
         model=[{"is_training": False}],
-        model_cost=[{"latency_s": 2.0}],
+        run_cost=[{"latency_s": 2.0}],
     )
 
 
@@ -164,7 +164,7 @@ def test_checkpoints_of_a_training_run(gives: Gives) -> None:
         shape=[{"shape_id": i, "output_byte": byte} for i, byte in enumerate((10.0, 20.0, 40.0))],
         split_kernel=[{"kernel_id": i, "crossing_byte": 99.0, "is_backward": i == 2} for i in range(3)],
         model=[{"is_training": True}],
-        model_cost=[{"latency_s": 3.0, "macs": 18.0}],
+        run_cost=[{"latency_s": 3.0, "macs": 18.0}],
         trained_run=[{"block_macs": 4.0, "end_macs": 2.0}],
     )
 

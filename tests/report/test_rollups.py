@@ -12,31 +12,6 @@ Gives = Callable[..., None]
 Evaluate = Callable[..., list[Record]]
 
 
-def test_kernel_sum(gives: Gives) -> None:
-    """4 s of arithmetic, 3 of memory, 5 at the power limit, 2 of teams, one of them included in the limit; the run ends at 20 after a call
-    of 1."""
-    kernel = {"run_call_s": 1.0, "static_w": 2.0, "utilization_fraction": 0.5, "dynamic_energy_j": 10.0, "team_s": 1.0}
-    times = [  # busy, arithmetic, memory, end
-        (5.0, 2.0, 2.0, 6.0, False), (4.0, 1.0, 2.0, 12.0, False), (5.0, 2.0, 1.0, 20.0, True),
-    ]  # fmt: skip
-    gives(
-        "kernel_sum",
-        [{"latency_s": 21.0, "compute_s": 4.0, "memory_s": 3.0, "power_s": 5.0, "team_s": 2.0, "overhead_s": 7.0,
-          "utilization_fraction": 9.5 / 14, "energy_j": 72.0}],
-        kernel_time=[
-            kernel | {"kernel_id": i, "busy_s": busy, "compute_s": compute, "memory_s": memory, "end_s": end,
-                      "is_power_bound": bound, "utilization_fraction": 1.0 if bound else 0.5}
-            for i, (busy, compute, memory, end, bound) in enumerate(times)
-        ],
-    )  # fmt: skip
-
-
-def test_a_sum_with_an_unknown_energy(gives: Gives) -> None:
-    kernel = {"run_call_s": 1.0, "static_w": 2.0, "end_s": 1.0, "busy_s": 1.0}
-    kernels = [kernel | {"dynamic_energy_j": 1.0}, kernel | {"dynamic_energy_j": None}]
-    gives("kernel_sum", [{"energy_j": None, "latency_s": 2.0}], kernel_time=kernels)
-
-
 def chain(**changed: Any) -> dict[str, list[Record]]:
     """Make a chain: kernel 0 and its conversion lead to 1 or, exactly, to 2, and both to 3. The last one's energy is as changed."""
     columns = ("kernel_id", "fused_kernel_id", "flops", "device_s", "end_s", "energy_j", "latency_s")
@@ -257,10 +232,10 @@ SUM: Record = {
 }  # fmt: skip
 
 
-def test_model_cost(gives: Gives) -> None:
+def test_run_cost(gives: Gives) -> None:
     """A call of 3 s on a host of half the speed, 9.5 s of the device and a lead of 2."""
     gives(
-        "model_cost",
+        "run_cost",
         [{"latency_s": 17.5, "overhead_s": 9.5, "run_call_s": 6.0, "host_issue_s": 13.0, "static_energy_j": 175.0,
           "wasted_energy_j": 137.0, "energy_j": 380.0, "peak_power_w": 40.0, "utilization_fraction": 0.5,
           "bottleneck": "overhead", "kernel_count": 3}],
@@ -315,7 +290,12 @@ def test_model_cost(gives: Gives) -> None:
 def test_pace_of_a_run(gives: Gives, changed: Record, latency_s: float | None, bottleneck: str | None) -> None:
     """Of equal times overhead wins, then teams, power and arithmetic."""
     expected = {"latency_s": latency_s, "bottleneck": bottleneck}
-    gives("model_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
+    gives("run_cost", [expected], run_sum=[SUM | changed], run=[{"host_factor": 2.0}])
+
+
+def test_model_cost(gives: Gives) -> None:
+    """The cost of a run, with its fields as columns."""
+    gives("model_cost", [{"batch": 4, "latency_s": 2.0, "energy_j": 3.0}], run_cost=[{"batch": 4, "latency_s": 2.0, "energy_j": 3.0}])
 
 
 def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
@@ -325,7 +305,7 @@ def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
         "latency_s": 17.5, "mfu_fraction": 0.5, "mbu_fraction": 0.25, "static_energy_j": 350.0, "wasted_energy_j": 274.0,
         "energy_j": 555.0,
     }  # fmt: skip
-    gives("model_cost", [expected], run_sum=[given], run=[{"host_factor": 2.0, "device_count": 2}])
+    gives("run_cost", [expected], run_sum=[given], run=[{"host_factor": 2.0, "device_count": 2}])
 
 
 @pytest.mark.parametrize(
@@ -352,7 +332,7 @@ def test_shares_of_the_peaks_and_energy_of_two_devices(gives: Gives) -> None:
 def test_what_limits_a_step(gives: Gives, changed: Record, limit: str | None) -> None:
     """1 s of arithmetic, 7 of memory, none of the host unless given."""
     usual = {"run_call_s": 0.0, "device_s": 8.0, "lead_s": 0.0, "exchange_s": 0.0, "weight_s": 4.0, "cache_s": 1.0}
-    gives("model_cost", [{"step_limit": limit}], run_sum=[SUM | usual | changed], run=[{"host_factor": 2.0}])
+    gives("run_cost", [{"step_limit": limit}], run_sum=[SUM | usual | changed], run=[{"host_factor": 2.0}])
 
 
 KERNEL: Record = {

@@ -21,7 +21,7 @@ def test_model_report(gives: Gives) -> None:
              "assumed_count": 3},
         ],
         by=["scenario_id"],
-        model_cost=[
+        run_cost=[
             {"batch": 4, "scenario_id": 1, "latency_s": 2.0, "energy_j": 12.0},
             {"batch": 1, "scenario_id": 2, "latency_s": 5.0},
         ],
@@ -36,7 +36,7 @@ def test_model_report(gives: Gives) -> None:
 
 def test_a_run_whose_inputs_nobody_counted(evaluate: Evaluate) -> None:
     cost, memory = {"latency_s": 2.0}, {"peak_memory_byte": 1.0}
-    (row,) = evaluate("model_report", model_cost=[cost], part=[{"dram_byte": 1.0}], run_memory=[memory])
+    (row,) = evaluate("model_report", run_cost=[cost], part=[{"dram_byte": 1.0}], run_memory=[memory])
     assert row["assumed_count"] is None
 
 
@@ -61,7 +61,7 @@ def test_model_latency(gives: Gives) -> None:
             {"scenario_id": 2, "p10_s": None, "p90_s": None, "is_part_measured": False, "correction_factor": 3.0},
         ],
         by=["scenario_id"],
-        model_cost=[
+        run_cost=[
             {"scenario_id": 1, "batch": 1, "latency_s": 10.0, "naive_s": 4.0},
             {"scenario_id": 2, "batch": 64, "latency_s": 6.0, "naive_s": 2.0},
         ],
@@ -80,7 +80,7 @@ def test_model_energy(gives: Gives) -> None:
             {"scenario_id": 2, "p10_j": None, "p90_j": None, "efficiency_fraction": 0.9, "average_power_w": 5.0},
         ],
         by=["scenario_id"],
-        model_cost=[
+        run_cost=[
             {"scenario_id": 1, "batch": 1, "latency_s": 4.0, "energy_j": 8.0, "wasted_energy_j": 2.0},
             {"scenario_id": 2, "batch": 64, "latency_s": 2.0, "energy_j": 10.0, "wasted_energy_j": 1.0},
         ],
@@ -214,7 +214,7 @@ def test_target_cost(gives: Gives) -> None:
              "sample_usd": None},
         ],
         by=["hardware"],
-        model_cost=[COST, COST | {"hardware": "bare", "latency_s": 8.0, "energy_j": None}],
+        run_cost=[COST, COST | {"hardware": "bare", "latency_s": 8.0, "energy_j": None}],
         run_memory=[{"batch": 4, "peak_memory_byte": 100.0}],
         part=[{"dram_byte": 100.0}, {"hardware": "bare", "dram_byte": 99.0}],
         part_price=[{"price_usd_per_hour": 7.2}],
@@ -285,7 +285,7 @@ def test_prediction_error(gives: Gives) -> None:
             {"scenario_id": 3, "sequence": 5, "phase": "decode", "batch_class": "1"},
             {"scenario_id": 4, "sequence": 5, "phase": "forward", "batch_class": "1", "memory_format": "nhwc"},
         ],
-        model_cost=[{"scenario_id": i, "sequence": 5, "latency_s": 8.0, "overhead_s": 2.0} for i in (1, 3, 4)],
+        run_cost=[{"scenario_id": i, "sequence": 5, "latency_s": 8.0, "overhead_s": 2.0} for i in (1, 3, 4)],
         part_band=[{"batch_class": "1", "quantity": "latency", "low_factor": 0.25, "high_factor": 2.0},
                    {"batch_class": "1", "quantity": "energy", "low_factor": 0.1, "high_factor": 9.0},
                    {"batch_class": "2", "quantity": "latency", "low_factor": 0.1, "high_factor": 9.0}],
@@ -339,7 +339,7 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
         measured_model=[{"measurement_id": 1, "match": "matched"}],
         model=[{"default_sequence": 5}],
         run=[{"phase": "forward", "batch_class": "1"}],
-        model_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
+        run_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
     )
     assert (row["p10_s"], row["is_inside"], row["predicted_s"]) == (None, None, 8.0)
 

@@ -73,7 +73,7 @@ def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path) -> None:
 def test_a_file_keeps_its_mode(path: Path, mode: int) -> None:
     path.chmod(mode)
     with file.replace(path) as connection:
-        assert stat.S_IMODE(path.with_name(f".{path.name}.writing").stat().st_mode) == mode
+        assert stat.S_IMODE(path.with_name(f".writing-{path.name}").stat().st_mode) == mode
         add_source(connection, "a")
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
@@ -316,3 +316,12 @@ def test_a_lock_for_which_the_disk_has_no_room_is_gone_again(tmp_path: Path, mon
     assert list(tmp_path.iterdir()) == []
     with lock.writing(path, path, 0.0):
         assert [found.name for found in tmp_path.iterdir()] == [".charz.duckdb.lock"]
+
+
+def test_views_are_made_in_a_file_called_like_an_alias_of_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "k.duckdb"
+    with file.replace(path, create=True) as connection:
+        connection.execute("CREATE TABLE run AS SELECT STRUCT_PACK(batch := 3) AS run")
+        connection.execute("CREATE VIEW batches AS SELECT k.run.batch FROM run AS k JOIN run AS r ON r.run = k.run")
+    with file.connect(path) as reader:
+        assert reader.execute("SELECT * FROM batches").fetchall() == [(3,)]

@@ -305,7 +305,7 @@ def test_opportunities_start_from_what_was_asked_and_show_every_kind_first(db: S
 
 def test_every_precision_of_a_part_is_compared(db: Session) -> None:
     """Though the file holds runs of `kpu` in int8 alone."""
-    held = db.sql("SELECT DISTINCT precision FROM run WHERE backend = 'kpu'")["precision"].to_list()
+    held = db.sql("SELECT DISTINCT run.precision FROM run WHERE run.backend = 'kpu'")["precision"].to_list()
     assert held == ["int8"]
     rows = db.report("small", on="kpu_t64", section="precisions", batch=3)
     native = db.sql("SELECT precision FROM part_support WHERE hardware = 'kpu_t64' AND backend = 'kpu'")["precision"]

@@ -238,7 +238,7 @@ def test_spark_gets_what_the_models_read(db: Session, grown: Path, tmp_path: Pat
     with duckdb.connect() as other:
         for name in sorted(set(written["name"])):
             other.execute(f"CREATE TABLE {name} AS FROM '{place}/{name}/*.parquet'")
-        other.execute(f"DELETE FROM run WHERE scenario_id NOT IN {tuple(SCENARIOS)}")
+        other.execute(f"DELETE FROM run WHERE run.scenario_id NOT IN {tuple(SCENARIOS)}")
         other.execute(f"DELETE FROM part_support WHERE hardware NOT IN {tuple(PARTS)}")
         for model in spark.models(db.connection()):
             other.execute(f"CREATE VIEW {model.name} AS {model.body}")

@@ -25,8 +25,9 @@ def test_every_relation_of_kernels_names_operator_and_module(resnet18: Path, rel
     query = (
         f"SELECT COUNT(*) AS rows, COUNT(DISTINCT operator) AS names, BOOL_AND(r.operator = o.operator AND r.module = m.path)"
         f" AS is_anchor FROM (SELECT * FROM {relation} WHERE {where}) AS r"
-        " INNER JOIN run_kernel AS k USING (model, scenario_id, kernel_id)"
-        " INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id"
+        " INNER JOIN run_kernel AS k"
+        " ON k.run.model = r.model AND k.run.scenario_id = r.scenario_id AND k.kernel_id = r.kernel_id"
+        " INNER JOIN operator AS o ON o.model = k.run.model AND o.operator_id = k.anchor_operator_id"
         " INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id"
     )
     with charz.open(resnet18) as db:

@@ -93,7 +93,7 @@ def test_runs_of_scenarios_that_the_other_file_lacks_are_evaluated(few_parts: Pa
         session.scenario.add(batch=7)
         session.merge(part)
         assert maintain.differences(session.connection()) == {}
-        assert "other" in session.sql("SELECT model FROM run WHERE batch = 7")["model"].to_list()
+        assert "other" in session.sql("SELECT run.model FROM run WHERE run.batch = 7")["model"].to_list()
         session.refresh()
         assert answers.differences(session.connection()) == {}
 

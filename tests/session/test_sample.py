@@ -19,7 +19,7 @@ def test_every_model_part_and_scenario_is_met(file: Path) -> None:
     with charz.open(file) as db:
         grid = Grid(db.connection(), db._names("model"), db._names("hardware"))
         some = grid.some()
-        count = "SELECT count(*) FROM run JOIN part_support USING (backend, precision)"
+        count = "SELECT count(*) FROM run AS r JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision"
         assert db.connection().execute(count).fetchall() == [(grid.total,)]
         how = {backend_precision for run, backend_precision in grid.runs.items() if run in some.runs}
         able = {part for part, *way in grid.triples if tuple(way) in how}

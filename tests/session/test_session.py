@@ -40,7 +40,7 @@ def test_what_is_not_in_the_file_is_evaluated_as_what_is(file: Path, tmp_path: P
         asked = db.compare(["small", "other"], on=["t4", "kpu_t64"], batch=[5, 8])
         db.scenario.add(batch=5)
         with duckdb.connect(str(path), read_only=True) as connection:
-            assert connection.execute("SELECT count(*) > 0 FROM run WHERE batch = 5").fetchall() == [(True,)]
+            assert connection.execute("SELECT count(*) > 0 FROM run WHERE run.batch = 5").fetchall() == [(True,)]
         stored = db.compare(["small", "other"], on=["t4", "kpu_t64"], batch=[5, 8])
     assert len(asked) == 8
     assert_frame_equal(asked, stored, rel_tol=1e-12)
@@ -69,10 +69,10 @@ def test_a_scope_knows_nothing_else(file: Path) -> None:
             scoped.compare("decoder")
         with pytest.raises(CharzError, match="unknown part: l4"):
             scoped.report("small", on="l4")
-        assert set(scoped.scope(models="other").sql("SELECT DISTINCT model FROM run")["model"]) == {"other"}
+        assert set(scoped.scope(models="other").sql("SELECT DISTINCT run.model FROM run")["model"]) == {"other"}
         with pytest.raises(CharzError, match="unknown scenario: 999"):
             db.scope(scenarios=[999])
-        assert db.sql("SELECT count(DISTINCT model) AS n FROM run")["n"][0] == 3
+        assert db.sql("SELECT count(DISTINCT run.model) AS n FROM run")["n"][0] == 3
 
 
 @pytest.mark.slow("evaluates whole reports two ways")

@@ -154,4 +154,4 @@ def test_a_file_renamed_copied_and_attached_keeps_its_tables(small: Path, tmp_pa
             opened.execute(WRITES[5])
             opened.execute(WRITES[1])
             assert maintain.differences(opened) == {}
-            assert opened.execute("SELECT COUNT(*) FROM run WHERE scenario_id = 2").fetchall() == [(0,)]
+            assert opened.execute("SELECT COUNT(*) FROM run WHERE run.scenario_id = 2").fetchall() == [(0,)]

@@ -100,7 +100,7 @@ def test_layers_point_backwards(tmp_path: Path) -> None:
         ("1_hardware", "kernel", "a maintained table of parts depends on kernel, a table of models or scenarios"),
         ("2_workload", "hardware", "a maintained table of runs depends on hardware, a table of the hardware"),
         ("2_workload", "efficiency", "a maintained table of runs depends on efficiency, a table of the hardware"),
-        ("2_workload", "kernel", "a maintained table of runs has the columns model and scenario_id"),
+        ("2_workload", "kernel", "a maintained table of runs has the column run"),
         ("4_cost", "kernel", "rows are kept in 1_hardware and 2_workload only; write CREATE VIEW"),
     ],
 )

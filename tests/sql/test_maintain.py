@@ -16,7 +16,7 @@ Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
 
 def keys(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[str, int]]:
-    query = f"SELECT DISTINCT model, scenario_id FROM {table}"
+    query = f"SELECT DISTINCT run.model, run.scenario_id FROM {table}"
     return {(model, number) for model, number in connection.execute(query).fetchall()}
 
 
@@ -33,7 +33,7 @@ def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder
 
 def test_a_model_ingested_again_takes_the_place_of_the_first(small: Path, add_model: Adder) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:
-        query = "SELECT MAX(macs) FROM shape WHERE model = 'narrow'"
+        query = "SELECT MAX(macs) FROM shape WHERE run.model = 'narrow'"
         before = connection.execute(query).fetchall()
         connection.begin()
         add_model(connection, "narrow", 64)
@@ -115,16 +115,16 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
     content = small.read_bytes()
     with duckdb.connect(str(small), read_only=True) as connection:
         stored = connection.execute(
-            "SELECT * FROM shape WHERE model = 'wide' AND scenario_id = 1 ORDER BY ALL"
+            "SELECT * FROM shape WHERE run.model = 'wide' AND run.scenario_id = 1 ORDER BY ALL"
         ).fetchall()
     with duckdb.connect(str(small), read_only=True) as connection:
         asked_runs = [dict(scenario(1, "eager")), dict(scenario(7, "xla", batch=5))]
         evaluate.hold(connection, evaluate.Scope(scenarios=asked_runs, stored=held, models=["wide"]))
         assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
-        asked = connection.execute("SELECT * FROM shape WHERE scenario_id = 1 ORDER BY ALL").fetchall()
+        asked = connection.execute("SELECT * FROM shape WHERE run.scenario_id = 1 ORDER BY ALL").fetchall()
         assert asked == stored
         assert connection.execute("SELECT model FROM model").fetchall() == [("wide",)]
-        assert connection.execute("SELECT DISTINCT batch FROM run_kernel WHERE scenario_id = 7").fetchall() == [(5,)]
+        assert connection.execute("SELECT DISTINCT run.batch FROM run_kernel WHERE run.scenario_id = 7").fetchall() == [(5,)]
     assert small.read_bytes() == content
 
 

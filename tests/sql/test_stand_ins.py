@@ -11,7 +11,7 @@ def test_a_type_without_a_rate_is_named_by_part_and_model() -> None:
     """One of two parts has no rate in fp64, in which one of two operators computes; a view computes nothing."""
     connection = duckdb.connect()
     for statement in (
-        "CREATE TABLE run AS SELECT 'net' AS model, 'eager' AS backend, 'fp32' AS precision",
+        "CREATE TABLE run AS SELECT STRUCT_PACK(model := 'net', backend := 'eager', precision := 'fp32') AS run",
         "CREATE TABLE operator AS SELECT 'net' AS model, * FROM (VALUES (0, false), (1, false), (2, true)) AS o (operator_id, is_view)",
         """CREATE TABLE operator_precision AS SELECT 'net' AS model, 'fp32' AS policy, *
         FROM (VALUES (0, 'fp32'), (1, 'fp64'), (2, 'int4')) AS o (operator_id, precision)""",

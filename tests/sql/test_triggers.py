@@ -195,7 +195,7 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
         connection.execute(
             "INSERT INTO scenario SELECT * REPLACE (99 AS scenario_id, 33 AS batch) FROM scenario LIMIT 1"
         )
-        query = "SELECT DISTINCT model, batch FROM shape_step WHERE scenario_id = 99 ORDER BY model"
+        query = "SELECT DISTINCT run.model, run.batch FROM shape_step WHERE run.scenario_id = 99 ORDER BY run.model"
         assert connection.execute(query).fetchall() == [("narrow", 33), ("wide", 33)]
         connection.execute("DELETE FROM scenario WHERE scenario_id = 99")
         assert connection.execute(query).fetchall() == []
@@ -244,7 +244,7 @@ def test_a_refusal_ends_with_its_transaction_and_lets_facts_be(small: Path) -> N
         connection.rollback()
         assert kept_rows(connection) == before
         connection.execute("DELETE FROM model WHERE model = 'wide'; DELETE FROM scenario WHERE scenario_id = 1")
-        assert connection.execute("SELECT DISTINCT model, scenario_id > 1 FROM shape").fetchall() == [("narrow", True)]
+        assert connection.execute("SELECT DISTINCT run.model, run.scenario_id > 1 FROM shape").fetchall() == [("narrow", True)]
         with pytest.raises(duckdb.InvalidInputException, match="change model, scenario"):
             connection.execute("DELETE FROM run")
 

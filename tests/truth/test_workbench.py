@@ -206,7 +206,7 @@ def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None
         pl.col("resource").replace_strict(works, default=0.0).alias("half_work"),
     )
     tiles = (
-        "SELECT model, scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
+        "SELECT run.model, run.scenario_id, hardware, LIST(candidate ORDER BY kernel_id) AS tiles FROM kernel_cost GROUP BY ALL"
     )
     with workspace.read(path) as connection:
         with Workbench(connection, cases, kernels.neutral(0.0, held)) as bench:

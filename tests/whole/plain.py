@@ -55,7 +55,7 @@ def check_stages(connection: duckdb.DuckDBPyConnection) -> int:
 def check_peak_memory(connection: duckdb.DuckDBPyConnection) -> int:
     """Peak, its unrounded part and its place are those of a walk over the kernels. Returns how many runs there are."""
     storages = connection.sql(
-        "SELECT model, scenario_id, first_kernel_id, last_kernel_id, held_byte FROM storage_byte"
+        "SELECT run.model, run.scenario_id, first_kernel_id, last_kernel_id, held_byte FROM storage_byte"
     ).fetchall()
     held: dict[tuple[str, int], list[tuple[int, int, float]]] = defaultdict(list)
     for model, scenario_id, first, last, size in storages:
@@ -63,11 +63,12 @@ def check_peak_memory(connection: duckdb.DuckDBPyConnection) -> int:
     kernels = {
         (m, s): n
         for m, s, n in connection.sql(
-            "SELECT r.model, r.scenario_id, count(*) FROM run AS r JOIN kernel AS k USING (model, backend) GROUP BY ALL"
+            "SELECT r.run.model, r.run.scenario_id, count(*) FROM run AS r JOIN kernel AS k"
+            " ON k.model = r.run.model AND k.backend = r.run.backend GROUP BY ALL"
         ).fetchall()
     }
     runs = connection.sql(
-        "SELECT model, scenario_id, activation_byte, rounding_byte, peak_kernel_id FROM run_memory"
+        "SELECT run.model, run.scenario_id, activation_byte, rounding_byte, peak_kernel_id FROM run_memory"
     ).fetchall()
     for model, scenario_id, activation, rounding, peak_at in runs:
         key = model, scenario_id

@@ -76,7 +76,7 @@ def test_view_and_allocator_agree(shape: str, backend: str) -> None:
         bench.add_graph(graph)
         bench.replace_rows(Scenario, [scenario(b, batch=b, backend=backend) for b in (1, 2)])
         for batch in (1, 2):
-            query = f"SELECT kernel_id, scratch_byte FROM convolution_call WHERE scenario_id = {batch}"
+            query = f"SELECT kernel_id, scratch_byte FROM convolution_call WHERE run.scenario_id = {batch}"
             calls = convolution_calls(graph, kernels, batch, convolutions)
             played = {b.first: b.byte for b in scratch(graph, calls, bits, batch, backend == "inductor")}
             assert dict(bench.rows(query)) == played

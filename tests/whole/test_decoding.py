@@ -36,7 +36,7 @@ def test_traffic_of_attention_is_affine_in_the_context(bench: Bench) -> None:
         for c in CONTEXTS
     ]
     bench.replace_rows(Scenario, rows)
-    query = "SELECT scenario_id, dram_byte FROM kernel_cost WHERE kernel_class = 'attention'"
+    query = "SELECT run.scenario_id, dram_byte FROM kernel_cost WHERE kernel_class = 'attention'"
     found = dict(bench.rows(query))
     assert sorted(found) == list(CONTEXTS)
     cache = 2 * 16 * 768 * 2  # keys and values of a token, fp16
@@ -52,7 +52,7 @@ def test_serving_fits_where_the_prompt_does(bench: Bench) -> None:
         scenario(3, sequence=1, context=2048, phase="decode", **of),
     ]
     bench.replace_rows(Scenario, rows)
-    prompt, step, _ = (byte for (byte,) in bench.rows("SELECT peak_memory_byte FROM run_memory ORDER BY scenario_id"))
+    prompt, step, _ = (byte for (byte,) in bench.rows("SELECT peak_memory_byte FROM run_memory ORDER BY run.scenario_id"))
     assert prompt > step
     query = "SELECT peak_memory_byte, fits_device FROM llm_serving ORDER BY scenario_id"
     # What the process holds besides comes on top.

@@ -21,6 +21,7 @@ SCENARIOS = [
 ]
 FIRST_KERNEL = "model = 'small' AND hardware = 'h100_sxm5_80' AND scenario_id = 1 AND kernel_id = 0"
 FIRST_RUN = "model = 'small' AND hardware = 'h100_sxm5_80' AND scenario_id = 1"
+PACKED_RUN = "run.model = 'small' AND hardware = 'h100_sxm5_80' AND run.scenario_id = 1"
 PRODUCT = "step_class = 'gemm'"
 
 CASES: dict[str, list[tuple[str, str]]] = {
@@ -35,7 +36,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("edge", "UPDATE edge SET producer_operator_id = 7 WHERE consumer_operator_id = 5 AND position = 0"),
     ],
     "fused_traffic_above_unfused": [
-        ("border_byte", "UPDATE border_byte SET own_byte = 1e12 WHERE scenario_id = 2 AND backend = 'inductor' AND kernel_id = 0"),
+        ("border_byte", "UPDATE border_byte SET own_byte = 1e12 WHERE run.scenario_id = 2 AND run.backend = 'inductor' AND kernel_id = 0"),
     ],
     "gemm_mismatch": [
         ("term", "UPDATE term SET coefficient = 2 * coefficient WHERE quantity = 'n'"),
@@ -47,7 +48,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
             "INSERT INTO part_fault VALUES ('t4', 'memory', 'memory.l2.capacity_byte', -1, 'a number from 1e-30 to 1e+30', FALSE)",
         )
     ],
-    "kernel_without_cost": [("shape_cost", f"DELETE FROM shape_cost WHERE {FIRST_RUN} AND shape_id = 0")],
+    "kernel_without_cost": [("shape_cost", f"DELETE FROM shape_cost WHERE {PACKED_RUN} AND shape_id = 0")],
     "kernel_without_path": [("path_segment", "DELETE FROM path_segment WHERE backend = 'eager' AND kernel_id = 0")],
     "latency_below_roofline": [
         ("kernel_time", f"UPDATE kernel_time SET roofline_s = 2 * latency_s WHERE {FIRST_KERNEL}"),
@@ -59,12 +60,12 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "mapping_mismatch": [
         ("kernel_mapping", f"UPDATE kernel_mapping SET mapped_count = mapped_count + 1 WHERE {FIRST_KERNEL}"),
         ("kernel_mapping", f"UPDATE kernel_mapping SET step_id = 1000 WHERE {FIRST_KERNEL}"),
-        ("kernel_cost", f"UPDATE kernel_cost SET candidate = 1000 WHERE {FIRST_RUN}"),
+        ("kernel_cost", f"UPDATE kernel_cost SET candidate = 1000 WHERE {PACKED_RUN}"),
     ],
     "memory_below_zero": [
-        ("memory_step", "UPDATE memory_step SET live_byte = -1 WHERE scenario_id = 1 AND kernel_id = 0"),
-        ("memory_step", "UPDATE memory_step SET storage_count = -1 WHERE scenario_id = 1 AND kernel_id = 0"),
-        ("memory_step", "UPDATE memory_step SET allocated_byte = 0 WHERE scenario_id = 1 AND kernel_id = 0"),
+        ("memory_step", "UPDATE memory_step SET live_byte = -1 WHERE run.scenario_id = 1 AND kernel_id = 0"),
+        ("memory_step", "UPDATE memory_step SET storage_count = -1 WHERE run.scenario_id = 1 AND kernel_id = 0"),
+        ("memory_step", "UPDATE memory_step SET allocated_byte = 0 WHERE run.scenario_id = 1 AND kernel_id = 0"),
     ],
     "missing_energy_coefficient": [
         ("part_energy", "DELETE FROM part_energy WHERE hardware = 'h100_sxm5_80' AND key = 'dram'"),
@@ -116,7 +117,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("operator_class", "UPDATE operator_class SET is_foldable = NOT is_foldable WHERE operator_class = 'softmax'"),
     ],
     "units_above_part": [
-        ("kernel_cost", f"UPDATE kernel_cost SET units_allocated = unit_count + 1 WHERE {FIRST_KERNEL}"),
+        ("kernel_cost", f"UPDATE kernel_cost SET units_allocated = unit_count + 1 WHERE {PACKED_RUN} AND kernel_id = 0"),
     ],
     "utilization_out_of_range": [
         ("mapped_step", f"UPDATE mapped_step SET utilization_fraction = 1.5 WHERE {FIRST_KERNEL}"),

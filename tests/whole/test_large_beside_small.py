@@ -27,5 +27,5 @@ def test_no_relation_joins_every_tensor_with_every_other(tmp_path: Path, monkeyp
     with charz.open(tmp_path / "m.duckdb") as db:
         db.ingest(["synthetic:mlp"])
         db.ingest(["hf:gpt-oss-20b"])
-        counts = db.sql("SELECT model, COUNT(*) AS kernels FROM run_kernel GROUP BY model ORDER BY kernels")
+        counts = db.sql("SELECT run.model, COUNT(*) AS kernels FROM run_kernel GROUP BY run.model ORDER BY kernels")
     assert len(counts) == 2 and counts["kernels"].min() > 0

@@ -215,9 +215,9 @@ def test_a_step_without_a_rate_takes_no_time_for_nothing(connection: duckdb.Duck
     connection.execute("UPDATE precision SET integer_stand_in = NULL")
     query = """
         SELECT DISTINCT t.is_product, c.latency_s FROM shape_step AS t
-        INNER JOIN model_report AS c ON c.model = t.model AND c.scenario_id = t.scenario_id AND c.hardware = 'my_npu'
+        INNER JOIN model_report AS c ON c.model = t.run.model AND c.scenario_id = t.run.scenario_id AND c.hardware = 'my_npu'
         LEFT JOIN part_rate AS r
-            ON r.hardware = c.hardware AND r.backend = t.backend AND r.compute_precision = t.compute_precision
+            ON r.hardware = c.hardware AND r.backend = t.run.backend AND r.compute_precision = t.compute_precision
         WHERE r.hardware IS NULL ORDER BY ALL
     """
     assert connection.execute(query).fetchall() == [(False, None)]

@@ -32,8 +32,8 @@ QUERY = """
         (SELECT value FROM library_constant WHERE library_constant = 'vector_block_threads') AS block
     FROM kernel_mapping AS m
     JOIN part AS p USING (hardware)
-    JOIN run_kernel AS k USING (model, backend, precision, batch, sequence, scenario_id, kernel_id)
-    JOIN shape_step AS q USING (model, backend, precision, batch, sequence, scenario_id, shape_id, step_id)
+    JOIN run_kernel AS k ON k.run.model = m.model AND k.run.scenario_id = m.scenario_id AND k.kernel_id = m.kernel_id
+    JOIN shape_step AS q ON q.run = k.run AND q.shape_id = k.shape_id AND q.step_id = m.step_id
     LEFT JOIN part_strategy AS s ON s.hardware = m.hardware AND s.candidate = m.candidate
     LEFT JOIN part_tile AS t ON t.hardware = m.hardware AND t.backend = m.backend
         AND t.compute_precision = q.compute_precision AND t.candidate = m.candidate

@@ -114,7 +114,7 @@ def test_activations_are_those_of_a_chunk(made: Bench) -> None:
         scenario(3, batch=64, context=4096, phase="decode", **OF),
     ]
     made.replace_rows(Scenario, rows)
-    found = [byte for (byte,) in made.rows("SELECT activation_byte FROM run_memory ORDER BY scenario_id")]
+    found = [byte for (byte,) in made.rows("SELECT activation_byte FROM run_memory ORDER BY run.scenario_id")]
     assert found == pytest.approx([found[0]] * 3, rel=0.01)
     # Gate and product of a layer are held together, beside the residual stream.
     assert found[0] > 8192 * FP16 * (2 * INNER + HIDDEN)
@@ -202,8 +202,8 @@ def test_linear_layers_of_few_rows(made: Bench) -> None:
     ]  # fmt: skip
     made.replace_rows(Scenario, rows)
     query = """
-        SELECT scenario_id, LIST(DISTINCT operator_class) FROM executed_step
-        WHERE step_class = 'gemm' AND is_vector_only GROUP BY scenario_id
+        SELECT run.scenario_id, LIST(DISTINCT operator_class) FROM executed_step
+        WHERE step_class = 'gemm' AND is_vector_only GROUP BY run.scenario_id
     """
     assert made.rows(query) == [(1, ["linear"])]
 
@@ -218,7 +218,7 @@ def test_packed_weights_on_a_processor(made: Bench) -> None:
     made.replace_rows(Scenario, runs)
     kept = "SELECT DISTINCT precision FROM tensor_precision WHERE policy IN ('q8_0', 'q4_k_m') AND precision LIKE 'fp16%'"
     assert made.rows(kept) == [("fp16",)]
-    query = "SELECT DISTINCT scenario_id, compute_precision FROM shape WHERE kernel_class = ? ORDER BY 1"
+    query = "SELECT DISTINCT run.scenario_id, compute_precision FROM shape WHERE kernel_class = ? ORDER BY 1"
     assert made.rows(query, ["linear"]) == [(1, "fp16"), (2, "fp16_q8"), (3, "fp16_qk")]
     assert made.rows(query, ["attention"]) == [(1, "fp16"), (2, "fp16"), (3, "fp16")]
 
@@ -242,11 +242,11 @@ def test_several_devices_share_each_kernel(made: Bench) -> None:
         reduces = (2 * LAYERS + 1) * (2 * (n - 1) / n * byte / byte_per_s + call_s + 2 * (n - 1) * step_s)
         gather = (n - 1) / n * batch * VOCABULARY * FP16 / byte_per_s + call_s + (n - 1) * step_s
         assert found[i][1] == pytest.approx(reduces + gather)
-    memory = dict(made.rows("SELECT scenario_id, weight_byte FROM run_memory"))
+    memory = dict(made.rows("SELECT run.scenario_id, weight_byte FROM run_memory"))
     split = FP16 * (LAYERS * BLOCK + 2 * EMBEDDED)
     keys = FP16 * LAYERS * 2 * HIDDEN * KEY_HEADS * WIDTH
     assert memory[4] == pytest.approx((split - keys) / 8 + keys / KEY_HEADS + FP16 * NORMS)
-    kept = dict(made.rows("SELECT scenario_id, kv_cache_byte FROM run_memory"))
+    kept = dict(made.rows("SELECT run.scenario_id, kv_cache_byte FROM run_memory"))
     assert kept[4] == kept[1] / KEY_HEADS
 
 
@@ -287,8 +287,8 @@ def fills(
     rows = [scenario(i, batch=batch, **shared) for i, batch in enumerate((1, largest, largest + 1), start=1)]
     bench.replace_rows(Scenario, rows)
     query = """
-        SELECT scenario_id, weight_byte, kv_cache_byte, buffer_byte + activation_byte + rounding_byte + workspace_byte
-        FROM run_memory ORDER BY scenario_id
+        SELECT run.scenario_id, weight_byte, kv_cache_byte, buffer_byte + activation_byte + rounding_byte + workspace_byte
+        FROM run_memory ORDER BY run.scenario_id
     """
     ((device_byte,),) = bench.rows("SELECT DISTINCT device_byte FROM target_cost")
     fits = dict(bench.rows("SELECT scenario_id, fits_device FROM target_cost"))
@@ -388,7 +388,7 @@ def test_a_window_is_as_much_of_the_context_as_counts() -> None:
         rows = [scenario(i, batch=1, context=c, phase="decode", **OF) for i, c in enumerate(contexts, start=1)]
         bench.replace_rows(Scenario, rows)
         token = 2 * KEY_HEADS * WIDTH * FP16
-        kept = [byte for (byte,) in bench.rows("SELECT kv_cache_byte FROM run_memory ORDER BY scenario_id")]
+        kept = [byte for (byte,) in bench.rows("SELECT kv_cache_byte FROM run_memory ORDER BY run.scenario_id")]
         assert kept == [token * (min(c, 512) + c) for c in contexts]
         query = "SELECT SUM(macs), SUM(kv_cache_byte) FROM operator_work WHERE operator_class = 'attention' GROUP BY scenario_id"
         found = bench.rows(f"{query} ORDER BY scenario_id")
@@ -434,7 +434,7 @@ def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None,
     made.replace_rows(Scenario, rows)
     held = {
         i: row
-        for i, *row in made.rows("SELECT scenario_id, weight_byte, kv_cache_byte, peak_memory_byte FROM run_memory")
+        for i, *row in made.rows("SELECT run.scenario_id, weight_byte, kv_cache_byte, peak_memory_byte FROM run_memory")
     }
     moved = (weights or 0) * FP16 * (LAYERS * BLOCK + 2 * EMBEDDED + NORMS)
     kept = (cache or 0) * 4 * CONTEXT * LAYERS * 2 * KEY_HEADS * WIDTH * FP16
@@ -456,7 +456,7 @@ def test_heads_that_share_keys_read_them_for_themselves(made: Bench) -> None:
     own = rocm | {"backend": "llama_cpp", "precision": "fp16", "engine_version": "2024"}
     rows = [scenario(1, batch=64, **rocm), scenario(2, batch=65, **rocm), scenario(3, batch=1, **own)]
     made.replace_rows(Scenario, rows)
-    query = "SELECT scenario_id, SUM(kernel_count * reread_cache_byte), SUM(kernel_count * kv_cache_byte) FROM shape GROUP BY scenario_id"
+    query = "SELECT run.scenario_id, SUM(kernel_count * reread_cache_byte), SUM(kernel_count * kv_cache_byte) FROM shape GROUP BY run"
     found = {i: (more, once) for i, more, once in made.rows(query)}
     assert found[1][0] == 0.0
     assert found[2][0] == pytest.approx(found[2][1] * (HEADS / KEY_HEADS * 2.5 - 1.0))

@@ -56,7 +56,7 @@ def bench() -> Iterator[Bench]:
     ],
 )
 def test_cache_of_a_device(bench: Bench, model: str, token_byte: dict[int, int]) -> None:
-    query = "SELECT scenario_id, kv_cache_byte FROM run_memory WHERE model = ?"
+    query = "SELECT run.scenario_id, kv_cache_byte FROM run_memory WHERE run.model = ?"
     assert dict(bench.rows(query, [model])) == {n: BATCH * CONTEXT * byte for n, byte in token_byte.items()}
     assert (token_byte[8] == 2304) if model == LATENT else (24 * token_byte[8] == 24 * 1024)
 
@@ -64,7 +64,7 @@ def test_cache_of_a_device(bench: Bench, model: str, token_byte: dict[int, int])
 @pytest.mark.parametrize("model", SETTINGS)
 def test_a_device_holds_a_fair_share(bench: Bench, model: str) -> None:
     """No less than one of as many parts of what one device holds, and all together no less than one, under every strategy."""
-    rows = dict(bench.rows("SELECT scenario_id, peak_memory_byte FROM run_memory WHERE model = ?", [model]))
+    rows = dict(bench.rows("SELECT run.scenario_id, peak_memory_byte FROM run_memory WHERE run.model = ?", [model]))
     assert all(rows[n] >= rows[1] / n for n in DEVICES)
     assert [rows[n] for n in DEVICES] == sorted(rows.values(), reverse=True)
     query = "SELECT strategy, device_count, device_memory_byte FROM parallel_plan WHERE model = ? AND scenario_id = 1"
@@ -77,11 +77,11 @@ def test_a_device_holds_a_fair_share(bench: Bench, model: str) -> None:
 def test_the_same_cache_by_either_way(bench: Bench) -> None:
     """Of `parallel`, whose runs are of one device, and of a run on several: what tensor parallel keeps beyond weights."""
     query = """
-        SELECT m.model, m.scenario_id, m.kv_cache_byte, o.kv_cache_byte * l.tensor_cache_fraction
+        SELECT m.run.model, m.run.scenario_id, m.kv_cache_byte, o.kv_cache_byte * l.tensor_cache_fraction
         FROM run_memory AS m
-        JOIN run_memory AS o ON o.model = m.model AND o.scenario_id = 1
-        JOIN (SELECT DISTINCT model, device_count, tensor_cache_fraction FROM parallel_link WHERE scenario_id = 1) AS l
-            ON l.model = m.model AND l.device_count = m.scenario_id
+        JOIN run_memory AS o ON o.run.model = m.run.model AND o.run.scenario_id = 1
+        JOIN (SELECT DISTINCT run.model, device_count, tensor_cache_fraction FROM parallel_link WHERE run.scenario_id = 1) AS l
+            ON l.model = m.run.model AND l.device_count = m.run.scenario_id
     """
     found = bench.rows(query)
     assert len(found) >= 2 * 2
@@ -92,13 +92,13 @@ def test_the_same_cache_by_either_way(bench: Bench) -> None:
 def test_a_step_reads_what_a_device_keeps(bench: Bench) -> None:
     """All of the latents, of four heads of keys one."""
     query = """
-        SELECT s.model, s.scenario_id, SUM(s.kernel_count * s.kv_cache_byte * (w.moved_share - w.device_share * (1 - s.kv_cache_byte / s.traffic_byte))
+        SELECT s.run.model, s.run.scenario_id, SUM(s.kernel_count * s.kv_cache_byte * (w.moved_share - w.device_share * (1 - s.kv_cache_byte / s.traffic_byte))
             / (s.kv_cache_byte / s.traffic_byte)), MAX(m.kv_cache_byte)
         FROM shape AS s
-        JOIN shape_share AS w USING (model, scenario_id, shape_id)
-        JOIN run_memory AS m ON m.model = s.model AND m.scenario_id = s.scenario_id
+        JOIN shape_share AS w USING (run, shape_id)
+        JOIN run_memory AS m ON m.run = s.run
         WHERE s.kv_cache_byte > 0
-        GROUP BY s.model, s.scenario_id
+        GROUP BY s.run
     """
     found = bench.rows(query)
     assert len(found) == 2 * 2
@@ -109,11 +109,11 @@ def test_a_step_reads_what_a_device_keeps(bench: Bench) -> None:
 @pytest.mark.parametrize("model", SETTINGS)
 def test_two_exchanges_a_layer(bench: Bench, model: str) -> None:
     """Behind attention and behind the MLP or all experts, of batch x hidden; of the look-up one, of logits one all-gather."""
-    query = "SELECT all_reduce_count, all_reduce_byte, all_gather_count FROM run_collective WHERE model = ? AND device_count = 8"
+    query = "SELECT all_reduce_count, all_reduce_byte, all_gather_count FROM run_collective WHERE run.model = ? AND device_count = 8"
     ((count, byte, gathers),) = bench.rows(query, [model])
     assert (count, byte, gathers) == (1 + 2 * LAYERS, (1 + 2 * LAYERS) * BATCH * HIDDEN * BF16, 1)
     query = """
-        SELECT block, COUNT(*) FROM split_kernel WHERE model = ? AND scenario_id = 8 AND all_reduce_byte > 0 AND place = 'block'
+        SELECT block, COUNT(*) FROM split_kernel WHERE run.model = ? AND run.scenario_id = 8 AND all_reduce_byte > 0 AND place = 'block'
         GROUP BY block
     """
     assert sorted(bench.rows(query, [model])) == [(f"model.layers.{i}", 2) for i in range(LAYERS)]

@@ -61,13 +61,13 @@ def test_what_a_request_keeps(bench: Bench) -> None:
 def test_a_step_runs_no_encoder(bench: Bench) -> None:
     """The step's products: in each of two layers three for its own attention's operands, one for the other's, two results and two of
     the feed-forward, and the vocabulary's. A prompt has the encoder's six besides, and keys and values of its result."""
-    query = "SELECT scenario_id, COUNT(*) FROM kernel_cost WHERE model = 'sound' AND kernel_class = 'linear' GROUP BY ALL ORDER BY ALL"
+    query = "SELECT run.scenario_id, COUNT(*) FROM kernel_cost WHERE run.model = 'sound' AND kernel_class = 'linear' GROUP BY ALL ORDER BY ALL"
     assert bench.rows(query) == [(1, 2 * 8 + 1 + 6 + 4), (2, 2 * 8 + 1)]
 
 
 def test_a_step_reads_a_state_once_and_writes_it(bench: Bench) -> None:
     """Of two samples; what is read besides (128 + 32 inputs, 8 step sizes, the result of 128) is less than a tenth."""
-    query = "SELECT SUM(traffic_byte) FROM executed_kernel WHERE model = 'scan' AND scenario_id = 2 AND kernel_class = 'recurrence'"
+    query = "SELECT SUM(traffic_byte) FROM executed_kernel WHERE run.model = 'scan' AND run.scenario_id = 2 AND kernel_class = 'recurrence'"
     ((moved,),) = bench.rows(query)
     state = 2 * 8 * 16 * 16 * 4
     assert 2 * state < moved < 2.2 * state

@@ -31,10 +31,10 @@ def test_gate_and_up_are_one_first_half() -> None:
         bench.add_graph(to_graph(build(spec))[0], "gated")
         found = bench.rows(
             """
-            SELECT scenario_id, list_sort(list(all_reduce_byte) FILTER (all_reduce_byte > 0)),
+            SELECT run.scenario_id, list_sort(list(all_reduce_byte) FILTER (all_reduce_byte > 0)),
                 list(all_gather_byte) FILTER (all_gather_byte > 0)
             FROM parallel_kernel
-            GROUP BY scenario_id
+            GROUP BY run.scenario_id
             """
         )
     reduced = (2 * LAYERS + 1) * [TOKENS * HIDDEN * 2]  # of the look-up, behind attention and behind `down`, fp16
@@ -83,11 +83,10 @@ def test_every_product_is_split_forward_and_backward(source: str) -> None:
             SELECT o.aten_operator LIKE 'charz.backward.%', COUNT(*), SUM(CASE WHEN k.is_split THEN 1 ELSE 0 END),
                 MIN(s.device_share), MAX(s.device_share)
             FROM split_kernel AS k
-            INNER JOIN run_kernel AS r ON r.model = k.model AND r.scenario_id = k.scenario_id AND r.kernel_id = k.kernel_id
-            INNER JOIN operator AS o ON o.model = r.model AND o.operator_id = r.anchor_operator_id
+            INNER JOIN run_kernel AS r ON r.run = k.run AND r.kernel_id = k.kernel_id
+            INNER JOIN operator AS o ON o.model = r.run.model AND o.operator_id = r.anchor_operator_id
             INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
-            INNER JOIN shape_share AS s
-                ON s.model = r.model AND s.scenario_id = r.scenario_id AND s.shape_id = r.shape_id
+            INNER JOIN shape_share AS s ON s.run = r.run AND s.shape_id = r.shape_id
             WHERE c.is_matrix
             GROUP BY ALL ORDER BY ALL
             """

@@ -154,8 +154,8 @@ def test_the_loss_moves_logits_six_times(bench: Bench) -> None:
     query = """
         SELECT REGEXP_REPLACE(o.operator, '_backward_.*', ''), s.traffic_byte
         FROM run_kernel AS k
-        INNER JOIN shape AS s ON s.model = k.model AND s.scenario_id = k.scenario_id AND s.shape_id = k.shape_id
-        INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.anchor_operator_id
+        INNER JOIN shape AS s ON s.run = k.run AND s.shape_id = k.shape_id
+        INNER JOIN operator AS o ON o.model = k.run.model AND o.operator_id = k.anchor_operator_id
         WHERE o.aten_operator IN ('charz.backward.log_softmax', 'charz.backward.chosen', 'charz.backward.loss')
     """
     logits = BF16 * ROWS * VOCABULARY

@@ -75,7 +75,7 @@ def test_batches_equal_brute_force() -> None:
         bench.replace_rows(Scenario, [scenario(1, backend="inductor")])
         claimed = dict(bench.rows("SELECT model, largest_batch FROM largest_batch WHERE is_exact"))
         bench.replace_rows(Scenario, [scenario(b, batch=b, backend="inductor") for b in BATCHES])
-        peaks = bench.rows("SELECT model, batch, peak_memory_byte FROM run_memory")
+        peaks = bench.rows("SELECT run.model, run.batch, peak_memory_byte FROM run_memory")
         fits = {(m, b) for m, b, byte in peaks if byte <= CAPACITY}
         largest = {m: max((b for n, b in fits if n == m), default=0) for m in claimed}
         assert {m: min(batch, BATCHES[-1]) for m, batch in claimed.items()} == largest
@@ -116,7 +116,7 @@ def test_tensor_parallel_communication_equals_the_ring_formula(bench: Bench) -> 
     }
     messages: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
     for model, scenario_id, reduced, gathered in bench.rows(
-        "SELECT model, scenario_id, all_reduce_byte, all_gather_byte FROM parallel_kernel"
+        "SELECT run.model, run.scenario_id, all_reduce_byte, all_gather_byte FROM parallel_kernel"
     ):
         messages[model, scenario_id].append((reduced, gathered))
     rows = bench.rows(

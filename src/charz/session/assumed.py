@@ -39,7 +39,7 @@ def note_implausible(scoped: Scoped, messages: Messages) -> None:
     """Warn of possible but implausible numbers: wrong by a unit, or missing."""
     found = [
         *scoped.execute("SELECT hardware, implausible FROM assumed_input WHERE implausible IS NOT NULL").fetchall(),
-        *scoped.execute("SELECT model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
+        *scoped.execute("SELECT run.model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
     ]
     if not found:
         return

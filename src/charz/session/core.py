@@ -907,7 +907,10 @@ class Core:
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Report which models have no run of these sizes; raise `CharzError` where no model has one."""
-        query = "SELECT model, count(DISTINCT scenario_id) / count(DISTINCT (backend, precision)) FROM run GROUP BY model"
+        query = """
+            SELECT run.model, count(DISTINCT run.scenario_id) / count(DISTINCT (run.backend, run.precision))
+            FROM run GROUP BY run.model
+        """
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:
@@ -941,7 +944,7 @@ def _runs_taken(taken: Mapping[tuple[str, ...], Sequence[Triple]]) -> str:
     conditions = []
     for names, targets in taken.items():
         pairs = sorted({f"{backend} {precision}" for _, backend, precision in targets})
-        conditions.append(f"(model IN {listed(names)} AND CONCAT(backend, ' ', precision) IN {listed(pairs)})")
+        conditions.append(f"(run.model IN {listed(names)} AND CONCAT(run.backend, ' ', run.precision) IN {listed(pairs)})")
     return " OR ".join(conditions)
 
 

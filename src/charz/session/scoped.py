@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from charz.sql.keys import RUN
 from charz.sql.keys import TARGET as KEYS
 from charz.sql.layers import ANSWERS
 
@@ -242,7 +243,8 @@ class Scoped:
             columns = self.shown(columns)
             known = {name for each in (view, *beside) for name in self._columns(each)}
             if lacking := [name for name in self.varied if name not in known]:
-                source += f" JOIN (SELECT model, scenario_id, {', '.join(lacking)} FROM run) USING (model, scenario_id)"
+                runs = f"SELECT run.model, run.scenario_id, {', '.join(lacking)} FROM run"
+                source += f" JOIN ({runs}) USING (model, scenario_id)"
         if self._is_limited and set(_CHOICE) <= set(self._columns(view)):
             source += f" SEMI JOIN temp.{_CHOSEN} USING ({', '.join(_CHOICE)})"
         query = f"SELECT {', '.join(columns) or '*'} FROM {source} {tail}"
@@ -268,8 +270,13 @@ class Scoped:
     @functools.cached_property
     def targets(self) -> list[dict[str, Any]]:
         """Keys and conditions of every target."""
-        query = "SELECT t.hardware, r.* FROM run AS r JOIN part_support AS t USING (backend, precision)"
-        return self.records(f"{query} ORDER BY model, hardware, backend, precision, batch, sequence, scenario_id")
+        keys = ", ".join(f"r.run.{key}" for key in RUN)
+        query = f"""
+            SELECT t.hardware, {keys}, r.* EXCLUDE (run)
+            FROM run AS r JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
+            ORDER BY r.run.model, t.hardware, r.run
+        """
+        return self.records(query)
 
     def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return the rows of a query as dictionaries by column name."""

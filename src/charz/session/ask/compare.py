@@ -168,7 +168,7 @@ class Compare(Core):
         query = f"""
             SELECT p.{name}, {", ".join(f"p.{key}" for key in TARGET)}, {conditions}p.operator_count, {shares}{bytes_}
             FROM ({_pieces(by, depth)}) AS p JOIN model_report AS r USING ({", ".join(KEYS)})
-                JOIN run AS c USING (model, scenario_id)
+                JOIN run AS c ON c.run.model = p.model AND c.run.scenario_id = p.scenario_id
             ORDER BY
                 p.model, p.batch, p.sequence,
                 max(p.latency_s) OVER (PARTITION BY p.model, p.batch, p.sequence, p.{name}) DESC, p.{name}, p.latency_s,

@@ -153,7 +153,7 @@ def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]
     """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
     static = _known(scoped, "model_cost", "static_w")
     largest = _known(scoped, "largest_batch", "largest_batch")
-    cache = dict(scoped.execute("SELECT scenario_id, kv_cache_byte FROM run_memory").fetchall())
+    cache = dict(scoped.execute("SELECT run.scenario_id, kv_cache_byte FROM run_memory").fetchall())
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in scoped.records("SELECT * FROM target_cost"):

@@ -151,7 +151,7 @@ class Train(Core):
 
     def _say_ideal(self, scoped: Scoped) -> None:
         """Report that an answer without a framework is an ideal, and list the frameworks."""
-        query = "SELECT DISTINCT framework FROM split_framework JOIN run USING (backend) WHERE is_ideal"
+        query = "SELECT DISTINCT framework FROM split_framework AS f JOIN run AS r ON r.run.backend = f.backend WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
             known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY framework, backend").fetchall()
             self.messages.remark(

@@ -17,7 +17,7 @@ from charz.schema.errors import CharzError
 from charz.sql import answers, evaluate, spark
 from charz.sql.evaluate import Scope, listed
 from charz.sql.installed import column_names
-from charz.sql.keys import TARGET
+from charz.sql.keys import TARGET, place
 from charz.sql.layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
 
 from ..messages import Progress, no_progress
@@ -202,7 +202,8 @@ class Remote(Scoped):
             return []
         numbers = None if scope.scenarios is None else [row["scenario_id"] for row in scope.scenarios]
         asked = {"model": scope.models, "hardware": scope.hardware, "scenario_id": numbers}
-        return [f"{name} IN {listed(v)}" for name, v in asked.items() if v is not None and name in columns]
+        places = {name: place(columns, name) for name in asked}
+        return [f"{places[name]} IN {listed(v)}" for name, v in asked.items() if v is not None and places[name]]
 
     def _is_brought(self, name: str, columns: Sequence[str]) -> bool:
         """Return True if the exported rows lack some that a question needs of a relation."""
@@ -220,7 +221,7 @@ class Remote(Scoped):
         if scope.scenarios is None:
             return False
         is_of_runs = name == "scenario" or layer == WORKLOAD
-        return is_of_runs and (not self._has_runs or "model" not in columns)
+        return is_of_runs and (not self._has_runs or place(columns, "model") is None)
 
     def _bring(self, name: str) -> str:
         if name not in self._brought:

@@ -19,6 +19,7 @@ from charz import __version__
 from charz.schema import about, ddl
 from charz.schema.errors import CharzError
 from charz.sql import spark
+from charz.sql.keys import fields, place
 from charz.sql.layers import WORKLOAD
 
 from .store import Store
@@ -138,7 +139,7 @@ def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str
         is_of_model = name in tables or (
             relation is not None
             and relation.layer == WORKLOAD
-            and "model" in relation.columns
+            and {"model", "run"} & set(relation.columns)
             and Measurement.TABLE not in known.upstream([name])
         )
         found += [name] if is_of_model else []
@@ -157,8 +158,8 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
     rules = repr(sorted(maintain.rules(connection).items()))
-    columns = ", ".join(ddl.quote(column) for column in known.relations["run"].columns)
-    hashed = f"SELECT model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY model"
+    columns = ", ".join(fields(known.relations["run"].columns))
+    hashed = f"SELECT run.model, BIT_XOR(HASH({columns})), COUNT(*) FROM run GROUP BY run.model"
     runs = {model: found for model, *found in connection.execute(hashed).fetchall()}
     query = "SELECT model, content_hash, rules_fingerprint FROM model ORDER BY model"
     models = {
@@ -171,7 +172,8 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """Compute a number that identifies the content of a relation."""
     columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
-    query = f"SELECT COUNT(*), BIT_XOR(HASH({', '.join(map(ddl.quote, columns))})) FROM {ddl.quote(name)}"
+    hashed = ", ".join(fields(columns))
+    query = f"SELECT COUNT(*), BIT_XOR(HASH({hashed})) FROM {ddl.quote(name)}"
     ((count, number),) = connection.execute(query).fetchall()
     return f"{number or 0:x}/{count}"
 
@@ -279,7 +281,8 @@ def _of_models(
 
 
 def _written(connection: duckdb.DuckDBPyConnection, store: Store, name: str, model: str | None = None) -> File:
-    limit = "" if model is None else f" WHERE model = {ddl.literal(model)}"
+    columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
+    limit = "" if model is None else f" WHERE {place(columns, 'model')} = {ddl.literal(model)}"
     relation = connection.sql(f"SELECT * FROM {ddl.quote(name)}{limit} ORDER BY ALL")
     data, count = _parquet(relation.to_arrow_reader(ROWS_AT_ONCE))
     digest = hashlib.sha256(data).hexdigest()

@@ -338,7 +338,7 @@ class _Told:
         product = self._rows(
             "tile_step",
             f"""
-            JOIN run_kernel USING (model, backend, precision, batch, sequence, scenario_id, shape_id)
+            JOIN run_kernel USING (run, shape_id)
             WHERE kernel_id = {tile["kernel_id"]} AND candidate = {tile["candidate"]}
             ORDER BY ideal_s DESC, step_id LIMIT 1
             """,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from charz.schema import damage, ddl, disk
 from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
+from charz.sql.keys import place
 from charz.sql.layers import ANSWER, REPORT
 
 from ..answer import Rows, answer
@@ -79,7 +80,7 @@ class _Wanted:
         self.columns = facts | {r.name: r.columns for r in known.relations.values()}
         self.own = [name for name in names if name not in self.columns]
         """Views of the user."""
-        self.once = [n for n in names if n in facts or (n in known.relations and "model" not in self.columns[n])]
+        self.once = [n for n in names if n in facts or (n in known.relations and place(self.columns[n], "model") is None)]
         """Facts, and relations without a model."""
         rest = [name for name in names if name not in self.own and name not in self.once]
         costed = {r.name for r in known.of(*MODELS[:2])}
@@ -313,7 +314,8 @@ def _limited(
     """Return the source of a relation's rows that belong to the named models and parts, or to no model or part."""
     from charz.sql.evaluate import listed, stored
 
-    limits = [f"({c} IN {listed(values)} OR {c} IS NULL)" for c, values in limited.items() if c in columns]
+    places = [(place(columns, key), values) for key, values in limited.items()]
+    limits = [f"({c} IN {listed(values)} OR {c} IS NULL)" for c, values in places if c is not None]
     is_fact = name not in ("scenario", "run") and name in _facts()
     source = stored(cursor, name) if is_fact else ddl.quote(name)
     return f"{source} WHERE {' AND '.join(limits) or 'TRUE'}"

@@ -109,7 +109,7 @@ def _take(
     from charz.sql.layers import WORKLOAD
 
     of_models = f"model IN {evaluate.listed(models)}"
-    of_runs = f"{of_models} AND scenario_id IN {evaluate.listed(scenarios)}"
+    of_runs = maintain.of_runs(models, scenarios)
     for model in replaced:
         delete(into, model)
     answers.forget(into, maintain.of_runs(models, None))
@@ -118,8 +118,8 @@ def _take(
         _copy(into, row_type.TABLE, row_type.TABLE, of_models)
     with triggers.writing(into):
         for table in catalog(into).tables(WORKLOAD):
-            into.execute(f"DELETE FROM {evaluate.stored(into, table.name)} WHERE {of_models}")
-            _copy(into, table.name, table.name, of_runs)
+            into.execute(f"DELETE FROM {evaluate.stored(into, table.name)} WHERE {maintain.of_runs(models, None, 'run.')}")
+            _copy(into, table.name, table.name, maintain.of_runs(models, scenarios, "run."))
         _copy(into, answers.table(into), answers.STORED, f"{of_runs} AND hardware IN {evaluate.listed(parts)}")
     here = {number for (number,) in into.execute("SELECT scenario_id FROM scenario").fetchall()}
     if others := sorted(here.difference(scenarios)):

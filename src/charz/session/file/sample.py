@@ -33,7 +33,7 @@ class Sample:
     def condition(self) -> str:
         """SQL condition on rows of tables of runs."""
         rows = ", ".join(f"({ddl.literal(model)}, {number})" for model, number in self.runs) or "(NULL, NULL)"
-        return f"(model, scenario_id) IN ({rows})"
+        return f"(run.model, run.scenario_id) IN ({rows})"
 
     @property
     def scope(self) -> Scope:
@@ -50,7 +50,9 @@ class Grid:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, models: Sequence[str], parts: Sequence[str]) -> None:
         self.models, self.parts = list(models), list(parts)
-        query = "SELECT model, scenario_id, backend, precision FROM run WHERE list_contains(?, model) ORDER BY ALL"
+        query = """
+            SELECT run.model, run.scenario_id, run.backend, run.precision FROM run WHERE list_contains(?, run.model) ORDER BY ALL
+        """
         self.runs: dict[Run, tuple[str, str]] = {}
         for model, number, *how in connection.execute(query, [list(models)]).fetchall():
             self.runs[model, number] = (how[0], how[1])
