@@ -117,11 +117,11 @@ def _scored(path: Path, group: str, rows: list[Record]) -> pl.DataFrame:
     with workspace.read(path) as connection, Workbench(connection, asked) as bench:
         predicted = bench.sql(
             """
-            SELECT r.precision, r.memory_format, CAST(SPLIT_PART(m.path, '.', 2) AS BIGINT) AS number, c.hardware, 'eager' AS backend,
+            SELECT r.run.precision, r.memory_format, CAST(SPLIT_PART(m.path, '.', 2) AS BIGINT) AS number, c.hardware, 'eager' AS backend,
                 SUM(c.unlimited_s + c.kernel_gap_s) AS predicted
             FROM kernel_cost AS c
-            INNER JOIN run AS r ON r.model = c.model AND r.scenario_id = c.scenario_id
-            INNER JOIN operator AS o ON o.model = c.model AND o.operator_id = c.anchor_operator_id
+            INNER JOIN run AS r ON r.run = c.run
+            INNER JOIN operator AS o ON o.model = c.run.model AND o.operator_id = c.anchor_operator_id
             INNER JOIN module AS m ON m.model = o.model AND m.module_id = o.module_id
             WHERE m.path LIKE 'calls.%'
             GROUP BY ALL

@@ -180,8 +180,8 @@ def _times(
             r.engine_s + r.launch_s * k.kernel_count, c.peak_memory_byte / c.device_byte, m.kv_cache_byte / c.device_byte, k.kernel_count
         FROM target_cost AS c
         INNER JOIN model_cost AS k ON k.model = c.model AND k.hardware = c.hardware AND k.scenario_id = c.scenario_id
-        INNER JOIN run_memory AS m ON m.model = c.model AND m.scenario_id = c.scenario_id
-        INNER JOIN run AS r ON r.model = c.model AND r.scenario_id = c.scenario_id
+        INNER JOIN run_memory AS m ON m.run.model = c.model AND m.run.scenario_id = c.scenario_id
+        INNER JOIN run AS r ON r.run.model = c.model AND r.run.scenario_id = c.scenario_id
         """
     )
     return {
