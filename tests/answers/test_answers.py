@@ -257,7 +257,7 @@ SCOPED = {
     ),
     "at hand, capitals": ("select * from Model_Report", {"taken_answer"}, {"arithmetic_tile", "shape_cost"}),
     "the whole file's": ("SELECT * FROM answer.model_report LIMIT 1", {"run"}, {"taken_answer", "arithmetic_tile"}),
-    "runs": ("SELECT * FROM run_memory", {"run_memory"}, {"taken_answer", "arithmetic_tile", "shape_step"}),
+    "runs": ("SELECT run.model, * FROM run_memory", {"run_memory"}, {"taken_answer", "arithmetic_tile", "shape_step"}),
     "kernels": ("SELECT * FROM kernel_latency", {"shape_cost", "arithmetic_tile"}, {"taken_answer", "held_term"}),
     "a view of the user": ("SELECT * FROM mine", {"taken_answer"}, {"arithmetic_tile", "shape_cost"}),
     "a macro of the user": ("SELECT * FROM ours()", {"run_memory"}, {"taken_answer", "arithmetic_tile"}),
@@ -275,7 +275,7 @@ def test_a_statement_scopes_what_it_names_and_no_more(path: Path, name: str) -> 
     statement, needed, spared = SCOPED[name]
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE VIEW mine AS SELECT * FROM model_report")
-        connection.execute("CREATE MACRO ours() AS TABLE SELECT * FROM run_memory")
+        connection.execute("CREATE MACRO ours() AS TABLE SELECT run.model, * FROM run_memory")
     with charz.open(path) as db:
         rows = db.sql(statement, model="small", on="t4", batch=1, precision="fp16", backend="inductor")
         (scoped,) = db._scoped.values()
