@@ -20,8 +20,8 @@ import duckdb
 from charz.schema import about, ddl
 from charz.schema.apart import apart
 
+from .installed import comparable
 from .layers import REBUILD
-from .triggers import comparable
 
 _OBJECTS = """
     SELECT 'view ' || schema_name || '.' || view_name, sql

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -105,3 +106,12 @@ def own_macros(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
         WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL
     """
     return connection.execute(query).fetchall()
+
+
+def comparable(sql: str) -> str:
+    """Sort the names of EXCLUDE lists in a statement, which DuckDB prints in any order.
+
+    >>> comparable("SELECT * EXCLUDE (b, a) FROM t")
+    'SELECT * EXCLUDE (a, b) FROM t'
+    """
+    return re.sub(r"EXCLUDE \(([^()]*)\)", lambda m: f"EXCLUDE ({', '.join(sorted(m[1].split(', ')))})", sql)

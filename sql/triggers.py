@@ -18,20 +18,22 @@ database; `EXPORT DATABASE` and `COPY FROM DATABASE` drop triggers.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from charz.schema import ddl
-from charz.schema.row import Row
 
 from . import answers, compose, graph, restate
-from .installed import Relation, catalog, column_names, relations
+from .installed import Relation, catalog, column_names, comparable, relations
 from .keys import CHAIN, place
 from .layers import HARDWARE, REBUILD, WORKLOAD
+
+if TYPE_CHECKING:
+    from charz.schema.row import Row
 
 NEW, OLD = "charz_new", "charz_old"
 """Transition tables: the rows after and before a statement."""
@@ -205,15 +207,6 @@ def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [
         f"{name} on {table}" for table, name in wanted if known.get((table, name), "") != present.get((table, name))
     ]
-
-
-def comparable(sql: str) -> str:
-    """Sort the names of EXCLUDE lists in a statement, which DuckDB prints in any order.
-
-    >>> comparable("SELECT * EXCLUDE (b, a) FROM t")
-    'SELECT * EXCLUDE (a, b) FROM t'
-    """
-    return re.sub(r"EXCLUDE \(([^()]*)\)", lambda m: f"EXCLUDE ({', '.join(sorted(m[1].split(', ')))})", sql)
 
 
 def expected(connection: duckdb.DuckDBPyConnection) -> list[Trigger]:

@@ -71,7 +71,6 @@ COLUMNS = ("source", "input_signature", "specialized_reason")
 READS_AS_DATA = {
     "ingest.run:_taken": "compares it with the request's",
     "session.ask.diff:Diff._inputs": "shapes and types of inputs, by `again` and from the models of the user's own file's name",
-    "session.ask.memory:Memory._family": "compares it with the others'",
     "session.file.ingest:Ingest._live": "compares it with the request's",
 }
 """Functions that read these columns and reach what runs, with why nothing of the row does."""
@@ -83,7 +82,7 @@ TYPED = {
     "session.catalog.measure:Measure.measure": "models as the user typed them",
     "session.decide.model_sizes:own": "to compare; what it gives of a stored model goes through the gate",
     "session.decide.model_sizes:specs": "a model that the user typed and the file does not have",
-    "session.explain.fusion:Fusion.fusion": "models as the user typed them",
+    "session.catalog.fusion:Fusion._fused": "models as the user typed them",
     "session.file.ingest:_specs": "models as the user typed them",
 }
 """Functions that read a text as a request for a model, with whose text that is."""

@@ -907,10 +907,7 @@ class Core:
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Report which models have no run of these sizes; raise `CharzError` where no model has one."""
-        query = """
-            SELECT run.model, count(DISTINCT run.scenario_id) / count(DISTINCT (run.backend, run.precision))
-            FROM run GROUP BY run.model
-        """
+        query = "SELECT run.model, count(DISTINCT run.scenario_id) / count(DISTINCT (run.backend, run.precision)) FROM run GROUP BY 1"
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:

@@ -50,9 +50,7 @@ class Grid:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, models: Sequence[str], parts: Sequence[str]) -> None:
         self.models, self.parts = list(models), list(parts)
-        query = """
-            SELECT run.model, run.scenario_id, run.backend, run.precision FROM run WHERE list_contains(?, run.model) ORDER BY ALL
-        """
+        query = "SELECT run.model, run.scenario_id, run.backend, run.precision FROM run WHERE list_contains(?, run.model) ORDER BY ALL"
         self.runs: dict[Run, tuple[str, str]] = {}
         for model, number, *how in connection.execute(query, [list(models)]).fetchall():
             self.runs[model, number] = (how[0], how[1])
