@@ -150,11 +150,11 @@ def _table_width() -> int:
 
 
 def fitted(text: str) -> str:
-    """Lines of the terminal: what is still longer than one, since its columns leave too little room, is broken anywhere."""
+    """Break lines that are longer than the terminal; cut rules, and keep single words such as paths whole."""
     most = _table_width()
-    if all(len(line) <= most for line in text.split("\n")):
-        return text
-    return "\n".join(line[i : i + most] for line in text.split("\n") for i in range(0, max(len(line), 1), most))
+    lines = [line[:most] if set(line) <= {"-", "="} else line for line in text.split("\n")]
+    pieces = [[line] if " " not in line.strip() else [line[i : i + most] for i in range(0, len(line), most)] for line in lines]
+    return "\n".join(piece for line in pieces for piece in line)
 
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

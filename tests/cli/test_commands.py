@@ -149,7 +149,7 @@ def test_whatever_happens_is_told_in_one_line(
 
 def test_a_traceback_is_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHARZ_TRACEBACK", "1")
-    monkeypatch.setattr(Session, "whole", lambda _: 1 / 0)
+    monkeypatch.setattr(Session, "_names", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         dispatch.run(["models"])
 

@@ -68,4 +68,4 @@ def test_schema_names_what_is_at_hand(altered: Path, capsys: pytest.CaptureFixtu
     kept = json.loads(capsys.readouterr().out)
     assert dispatch.run(["schema", "model_report", "--format", "json"]) == 0
     live = json.loads(capsys.readouterr().out)
-    assert live and kept[:-1] == live and kept[-1]["column"] == "is_at_hand" and kept[-1]["holds"]
+    assert live and kept[:-1] == live and kept[-1]["column"] == "is_at_hand" and kept[-1]["meaning"]

@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 
 import charz
 from charz.ingest import elsewhere
+from charz.ingest.rows import decoded
 from charz.ingest.sources.spec import parse
 from charz.schema.errors import CharzError
 from charz.session import Session
@@ -359,7 +360,7 @@ def test_a_worker_traces_and_says_why_it_does_not() -> None:
 
     requests = [pickle.dumps((parse(name), rules())) for name in ("synthetic:mlp", "no_such_model")]
     batch = pyarrow.record_batch({"number": [0, 1], "request": pyarrow.array(requests, pyarrow.binary())})
-    found = [pickle.loads(one.column(1)[0].as_py()) for one in elsewhere.traced(iter([batch]))]
+    found = [decoded(one.column(1)[0].as_py()) for one in elsewhere.traced(iter([batch]))]
     assert found[0].model["model"].startswith("synthetic:mlp,")
     assert "no_such_model" in found[1]
 
@@ -379,7 +380,7 @@ def test_workers_that_are_threads_trace_side_by_side() -> None:
         batches.append(pyarrow.record_batch({"number": [0, 1], "request": pyarrow.array(requests, pyarrow.binary())}))
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda batch: list(elsewhere.traced(iter([batch]))), batches))
-    models = {pickle.loads(one.column(1)[0].as_py()).model["model"] for rows in found for one in rows}
+    models = {decoded(one.column(1)[0].as_py()).model["model"] for rows in found for one in rows}
     assert models == {name for some in names for name in some}
 
 

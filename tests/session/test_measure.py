@@ -66,7 +66,7 @@ def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch:
     ("part", "message"),
     [
         ("h100_sxm5_80", "not characterized"),
-        ("H100_SXM5_80", "not characterized"),
+        ("H100_SXM5_80", "not an id"),
         ("a/b", "not an id"),
         ("", "not an id"),
     ],

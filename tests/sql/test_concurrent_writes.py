@@ -118,7 +118,7 @@ def test_a_temporary_table_of_another_name_hides_nothing(small: Path) -> None:
     assert hidden(small, "mine", "CREATE TEMP TABLE {name} AS SELECT 1 AS one", WRITES[7]) is None
 
 
-@pytest.mark.slow("writes twice for each fact")
+@pytest.mark.broad
 def test_a_temporary_table_named_as_any_fact(small: Path) -> None:
     """The write is refused if a trigger reads the fact, and succeeds otherwise."""
     with duckdb.connect(str(small), config={"threads": 1}) as opened:

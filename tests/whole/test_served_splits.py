@@ -79,12 +79,14 @@ def bench() -> Iterator[Bench]:
 @pytest.fixture(scope="module")
 def found(bench: Bench) -> Records:
     """Rows of `serving_split` with those of `served_split`, by split and scenario."""
-    return {(row["split"], row["scenario_id"]): row for row in records(bench, "served_split JOIN serving_split USING (split, scenario_id)")}
+    served = "(SELECT run.scenario_id, * FROM served_split)"
+    rows = records(bench, f"{served} JOIN serving_split USING (split, scenario_id)")
+    return {(row["split"], row["scenario_id"]): row for row in rows}
 
 
 @pytest.fixture(scope="module")
 def sums(bench: Bench) -> dict[int, dict[str, Any]]:
-    return {row["scenario_id"]: row for row in records(bench, "served_sum")}
+    return {row["scenario_id"]: row for row in records(bench, "(SELECT run.scenario_id, * FROM served_sum)")}
 
 
 @pytest.fixture(scope="module")

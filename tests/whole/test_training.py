@@ -92,9 +92,9 @@ def steps(bench: Bench) -> Records:
 @pytest.fixture(scope="module")
 def sums(bench: Bench) -> dict[str, Any]:
     """What the splits rest on."""
-    (found,) = records(bench, "training_sum", "model").values()
-    (run,) = records(bench, "trained_run", "model").values()
-    (layers,) = records(bench, "layered_run", "model").values()
+    (found,) = records(bench, "(SELECT run.model, * FROM training_sum)", "model").values()
+    (run,) = records(bench, "(SELECT run.model, * FROM trained_run)", "model").values()
+    (layers,) = records(bench, "(SELECT run.model, * FROM layered_run)", "model").values()
     return layers | run | found
 
 
@@ -194,7 +194,7 @@ def test_a_run_by_itself_holds_as_much(bench: Bench, steps: Records, sums: dict[
     """Activations and scratch memory of one device are those of the run's own memory. At their peak the logits' logarithms, zeros
     and gradient are held beside all that is kept; of embeddings and of what was given, what is kept is gone or was not written."""
     one = steps["one"]
-    (memory,) = records(bench, "run_memory", "model").values()
+    (memory,) = records(bench, "(SELECT run.model, * FROM run_memory)", "model").values()
     assert one["activation_byte"] == memory["activation_byte"]
     assert one["scratch_byte"] == memory["buffer_byte"] + memory["rounding_byte"] + memory["workspace_byte"]
     assert one["peak_memory_byte"] - one["optimizer_byte"] - one["gradient_byte"] == pytest.approx(

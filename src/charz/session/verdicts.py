@@ -33,7 +33,7 @@ class Verdict:
 
 def state(path: Path) -> State | None:
     """What a verdict is about: this state of the file, and this charz. None where there is no file, or its log is not folded in yet."""
-    if path.with_name(f"{path.name}.wal").exists():
+    if not path.is_file() or path.with_name(f"{path.name}.wal").exists():
         return None
     try:
         found = path.stat()

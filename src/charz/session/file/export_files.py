@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from charz.schema import ddl, unfinished, user_file
 from charz.schema.errors import CharzError
+from charz.sql.keys import KEYS, RUN, fields, natural
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,6 +78,8 @@ class Folder:
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
         """Append rows to a relation's file, one row group each batch."""
+        if self.format == "csv":
+            reader = _without_structs(reader)
         if name not in self.writers:
             self.writers[name] = _writer(self.part / self.paths[name], reader.schema, self.format)
         count = 0
@@ -136,8 +139,9 @@ class Database:
         for name, key in self.keys.items():
             if not 0 < self.counts.get(name, 0) <= KEYED_ROWS:
                 continue
-            listed = ", ".join(map(ddl.quote, key))
-            nulls = " OR ".join(f"{ddl.quote(column)} IS NULL" for column in key)
+            columns = natural(key)
+            listed = ", ".join(map(ddl.quote, columns))
+            nulls = " OR ".join(f"{ddl.quote(column)} IS NULL" for column in columns)
             if not _count(self.connection, f"SELECT COUNT(*) FROM {ddl.quote(name)} WHERE {nulls}"):
                 self.connection.execute(f"ALTER TABLE {ddl.quote(name)} ADD PRIMARY KEY ({listed})")
 
@@ -146,15 +150,19 @@ class Database:
             raise CharzError("the file exists already", str(self.path), next="name a new one")
 
     def append(self, name: str, reader: pyarrow.RecordBatchReader) -> int:
-        """Append rows to a table."""
+        """Append rows to a table, with the fields of `run` as columns, since no key may contain a struct."""
         self.connection.register("arriving", reader)
+        rows = f"SELECT {', '.join(fields(reader.schema.names))} FROM arriving"
         if name not in self.counts:
-            count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS FROM arriving")
-            for column, text in self.texts.get(name, {}).items():
+            count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS {rows}")
+            texts = self.texts.get(name, {})
+            if "run" in texts:
+                texts = {column: text for column, text in texts.items() if column != "run"} | {key: KEYS[key] for key in RUN}
+            for column, text in texts.items():
                 place = f"COLUMN {ddl.quote(name)}.{ddl.quote(column)}" if column else f"TABLE {ddl.quote(name)}"
                 self.connection.execute(f"COMMENT ON {place} IS {ddl.literal(text)}")
         else:
-            count = _count(self.connection, f"INSERT INTO {ddl.quote(name)} FROM arriving")
+            count = _count(self.connection, f"INSERT INTO {ddl.quote(name)} {rows}")
         self.counts[name] = self.counts.get(name, 0) + count
         return count
 
@@ -166,6 +174,18 @@ class Database:
 def _count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
     ((count,),) = connection.execute(statement).fetchall()
     return int(count)
+
+
+def _without_structs(reader: pyarrow.RecordBatchReader) -> pyarrow.RecordBatchReader:
+    """Write structs such as `run` as texts, which `COPY ... FROM` reads as structs again."""
+    import duckdb
+    import pyarrow
+
+    names = [ddl.quote(field.name) for field in reader.schema if pyarrow.types.is_struct(field.type)]
+    if not names:
+        return reader
+    texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
+    return duckdb.connect().from_arrow(reader).project(f"* REPLACE ({texts})").to_arrow_reader()
 
 
 def _without_formulas(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
