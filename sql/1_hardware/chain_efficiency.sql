@@ -66,7 +66,7 @@ SELECT
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
     -- Row of `efficiency` that gives thread; null where unknown.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
-    -- First of these rows with an impossible number (`rule_fault`), which makes answers null; else null.
+    -- One of these rows with an impossible number (`rule_fault`), which makes answers null; else null.
     -NULLIF(
         LEAST(
             MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END),
