@@ -1,4 +1,4 @@
--- How each backend uses the units of a part. Backends that use them alike have the same rates and tiles there.
+-- Use of a part's units by each backend. Backends that use them alike share rates and tiles.
 -- Grain: hardware, backend
 CREATE VIEW backend_arithmetic AS
 SELECT

@@ -37,12 +37,12 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
     -- Bytes a unit at which half of that is reached. [byte]
     MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
-    -- Share of the shorter of arithmetic and memory hidden behind the longer.
+    -- Share of the shorter of arithmetic and memory that overlaps the longer.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
     -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
-    -- Share of the peak bandwidth at which a library puts weights and images in its own order, or a bias in the result,
-    -- at every call; null where they are used as they lie.
+    -- Share of the peak bandwidth at which a library reorders weights and images, or writes a bias to the result, at every call;
+    -- null where operands keep their order.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
     -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
@@ -50,23 +50,23 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
     -- Time in which the backend's team of threads begins and ends, as a multiple of the part's; null where unknown.
     MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
-    -- Row of `efficiency` behind matrix.
+    -- Row of `efficiency` that gives matrix.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END)) AS matrix_efficiency_id,
-    -- Row of `efficiency` behind vector.
+    -- Row of `efficiency` that gives vector.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'vector' THEN specificity END)) AS vector_efficiency_id,
-    -- Row of `efficiency` behind memory.
+    -- Row of `efficiency` that gives memory.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'memory' THEN specificity END)) AS memory_efficiency_id,
-    -- Row of `efficiency` behind overlap.
+    -- Row of `efficiency` that gives overlap.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'overlap' THEN specificity END)) AS overlap_efficiency_id,
-    -- Row of `efficiency` behind residency.
+    -- Row of `efficiency` that gives residency.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'residency' THEN specificity END)) AS residency_efficiency_id,
-    -- Row of `efficiency` behind reorder; null where operands are used as they lie.
+    -- Row of `efficiency` that gives reorder; null where operands keep their order.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'reorder' THEN specificity END)) AS reorder_efficiency_id,
-    -- Row of `efficiency` behind paging; null where memory is kept from run to run.
+    -- Row of `efficiency` that gives paging; null where memory is kept from run to run.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
-    -- Row of `efficiency` behind thread; null where nothing is known of threads.
+    -- Row of `efficiency` that gives thread; null where unknown.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
-    -- Row among these with a number that cannot be (`rule_fault`), which makes answers null; null where all numbers can be.
+    -- One of these rows with an impossible number (`rule_fault`), which makes answers null; else null.
     -NULLIF(
         LEAST(
             MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END),

@@ -1,5 +1,5 @@
--- What the rules give for the memory of every part, stated there or not: bandwidths of levels on the chip, what one core draws
--- of main memory, and the levels that a compute capability brings.
+-- Numbers that the rules give for the memory of every part, stated or not: bandwidths of on-chip levels, main-memory bandwidth of
+-- one core, and the levels of a compute capability.
 -- Grain: hardware, quantity, level
 CREATE VIEW derived_memory AS
 WITH levels AS (
@@ -46,8 +46,8 @@ SELECT
     scope,
     -- Rule it comes from.
     derived.derivation_rule,
-    -- What the rule multiplies (`part_basis`).
+    -- Quantity that the rule multiplies (`part_basis`).
     derived.basis,
-    -- What the rule gives, in the unit of the quantity.
+    -- Value by the rule, in the unit of the quantity.
     derived.value
 FROM closest_rules

@@ -1,5 +1,4 @@
--- What the rules give for numbers of every part, by place: for those it leaves open, and beside those it states, of which that
--- is the yardstick.
+-- Numbers of every part by the rules, by field: values for those it does not state, yardsticks for those it states.
 -- Grain: hardware, field
 CREATE VIEW derived_number AS
 WITH found_numbers AS (
@@ -90,7 +89,7 @@ SELECT
     e.hardware,
     -- Place of the number, as in `hardware_value`.
     e.field,
-    -- What the rules give, in the unit of the field.
+    -- Value by the rules, in the unit of the field.
     e.value,
     -- Unit of the field.
     CASE
@@ -105,15 +104,15 @@ SELECT
     END AS unit,
     -- Row of `derivation_rule` it comes from; null of a product of the part's own numbers.
     e.derivation_rule,
-    -- How it is computed.
+    -- Formula.
     CONCAT(e.factor, COALESCE(CASE WHEN e.basis = 'one' THEN e.reason ELSE b.formula END, '')) AS formula,
-    -- What it follows from (`derivation_input`).
+    -- Inputs of the formula (`derivation_input`).
     e.basis,
-    -- Why the rule holds; null of a product.
+    -- Reason for the rule; null of a product.
     e.reason,
     -- Source of the rule.
     e.source_id,
-    -- How far the rule can be trusted.
+    -- Confidence in the rule.
     e.confidence
 FROM explained_numbers AS e
 INNER JOIN derivation_basis AS b ON b.basis = e.basis

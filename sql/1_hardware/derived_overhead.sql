@@ -20,7 +20,7 @@ WITH closest_rules AS (
 
 SELECT
     c.hardware,
-    -- Which time.
+    -- Kind of fixed time.
     c.overhead,
     -- Row of `derivation_rule` that gives it.
     rule.derivation_rule,

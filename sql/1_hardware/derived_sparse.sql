@@ -14,7 +14,7 @@ SELECT
     r.value AS sparse_ratio,
     -- Source of the ratio.
     r.source_id,
-    -- How far the ratio can be trusted.
+    -- Confidence in the ratio.
     r.confidence,
     -- Peak of the whole part. [ops/s]
     k.peak_ops_per_s * r.value AS peak_ops_per_s

@@ -1,7 +1,6 @@
--- For each part and backend of `efficiency` the part whose own rows stand in, as assumed, where it has none: one of the same
--- die whose units do as much in half precision, within a quarter, and of these the nearest in memory bandwidth. Without it
--- a part that was measured would differ from its siblings by what was learned of it alone. Both parts are compared as their
--- files state them (`shipped_part`): an edit never changes the lender.
+-- Part that lends its `efficiency` rows, as assumed, to a part without any for the backend: of the same die, with half-precision
+-- rates within a quarter, and among these the nearest in memory bandwidth. Otherwise a measured part would differ from its siblings
+-- only by its measurements. Both parts are compared by their files (`shipped_part`): an edit never changes the lender.
 -- Grain: hardware, backend
 CREATE VIEW lending_part AS
 WITH measured_parts AS (
@@ -32,7 +31,7 @@ ranked_lenders AS (
 SELECT
     hardware,
     backend,
-    -- Part whose rows hold.
+    -- Part whose rows apply.
     lender
 FROM ranked_lenders
 WHERE lender_rank = 1

@@ -44,7 +44,7 @@ SELECT
     h.vendor,
     h.architecture,
     f.is_staged,
-    -- What stays in its arrays, as its row says or else its family's; null where neither does.
+    -- Operand that stays in its arrays, by its own row or else its family's; null without either.
     COALESCE(h.dataflow, f.dataflow) AS dataflow,
     -- True when no silicon exists, of an announced part too.
     lacks_silicon(h.status) AS is_simulated,
@@ -91,15 +91,15 @@ SELECT
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]
     c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
-    -- Threads that a unit holds at once; null for parts without a compute capability.
+    -- Most threads of a unit at once; null for parts without a compute capability.
     l.threads_per_sm AS unit_thread_count,
-    -- How its tensor cores are driven (`cuda_limit`); `mma` for parts without a compute capability.
+    -- Instruction of its tensor cores (`cuda_limit`); `mma` for parts without a compute capability.
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction,
     -- Energy of a byte of main memory; null when unknown. [J/byte]
     e.dram_j_per_byte,
     -- Energy of a byte of the last-level cache at the reference clock; null when unknown. [J/byte]
     e.cache_j_per_byte,
-    -- Energy of a byte of the memory beside the units at the reference clock; null when unknown. [J/byte]
+    -- Energy of a byte of the memory next to the units at the reference clock; null when unknown. [J/byte]
     e.tile_j_per_byte,
     -- Energy of a byte of the buffers between those and the arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
@@ -119,8 +119,8 @@ SELECT
     s.clock_floor,
     -- Scope every energy coefficient is lifted to; null when the part has none.
     e.energy_scope,
-    -- What its energies rest on: `stated` where all are, else the weaker of what lifts its circuits to the board and of its main
-    -- memory, `measured`, `derived` or `assumed`; null when it has none.
+    -- Confidence in its energies: `stated` where all are, else the weaker of its circuits' lift to the board and its main memory,
+    -- `measured`, `derived` or `assumed`; null when it has none.
     CASE
         WHEN e.hardware IS NULL THEN NULL
         WHEN e.stated_energies = 1 THEN 'stated'

@@ -1,6 +1,6 @@
--- What the silicon of every part is made of, with the area of each piece and what it draws whether or not it works: arithmetic
--- by width, units, memories, interfaces of main memory and links, and the rest. Areas of pieces count the channels between them.
--- A die in print is the check of the sum (`die_check`), never a part of it.
+-- Pieces of every part's silicon, with their area and their static power: arithmetic by width, units, memories, interfaces of main
+-- memory and links, and the rest. Areas include the channels between pieces. A published die area only checks the sum
+-- (`die_check`).
 -- Grain: hardware, silicon_piece
 CREATE TABLE part_area AS
 WITH cluster_clocks AS (
@@ -73,7 +73,7 @@ interfaces AS (
         i.bandwidth_byte_per_s / 1e9 * r.value AS placed_mm2
     FROM hardware_interconnect AS i
     INNER JOIN part_rule AS r ON r.hardware = i.hardware AND r.quantity = 'link_mm2_per_gbyte_per_s'
-    -- A link whose bandwidth cannot be leaves its own plans without an answer, and the part's area as it is without it.
+    -- A link with an impossible bandwidth makes its own plans null and adds nothing to the part's area.
     WHERE i.bandwidth_byte_per_s BETWEEN 0e0 AND 1e15
     UNION ALL
     SELECT hardware, 'uncore' AS silicon_piece, 'uncore' AS kind, value AS placed_mm2
@@ -99,9 +99,9 @@ SELECT
     p.kind,
     -- Its area, with its share of the channels between pieces. [mm2]
     p.placed_mm2 * s.layout_factor AS area_mm2,
-    -- What it leaks at the reference voltage. [W]
+    -- Leakage at the reference voltage. [W]
     p.placed_mm2 * s.layout_factor * s.leakage_density * l.value AS leakage_w,
-    -- What its clock draws at the reference clock and voltage. [W]
+    -- Power of its clock at the reference clock and voltage. [W]
     p.placed_mm2 * s.layout_factor * s.clocking_density * c.value AS clocking_w
 FROM pieces AS p
 INNER JOIN part_silicon AS s ON s.hardware = p.hardware

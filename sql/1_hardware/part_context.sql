@@ -25,7 +25,7 @@ SELECT
     r.backend,
     -- Row of `device_context` that holds, its key joined by points.
     r.context_row,
-    -- How far that row can be trusted.
+    -- Confidence in that row.
     r.confidence,
     r.is_counterpart,
     -- Context with the stacks of all threads that the part can hold; null where a number of them cannot be, or is needed and not

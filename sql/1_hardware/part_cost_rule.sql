@@ -1,5 +1,5 @@
--- What `cost_rule` says of each part, by its process and the technology of its main memory: as it stands, and with every rule at
--- its cheap, or at its dear, end. Of a process that no row names the nearest is taken, of two the finer.
+-- Numbers of `cost_rule` for each part, by its process and main-memory technology: the middle values, and every rule at its cheap
+-- or dear end. A process without a row takes the nearest, of two the finer.
 -- Grain: hardware, band
 CREATE VIEW part_cost_rule AS
 WITH rule_ends AS (
@@ -10,7 +10,7 @@ WITH rule_ends AS (
     SELECT cost_rule, quantity, row_key, 'dear' AS band, 'dear_value' AS end_column, dear_value AS value FROM cost_rule
 ),
 
--- A number that cannot be is none (`report_fault`).
+-- An impossible number counts as missing (`report_fault`).
 sound_rules AS (
     SELECT e.quantity, e.row_key, e.band, e.value
     FROM rule_ends AS e
@@ -82,13 +82,13 @@ SELECT
     s.hardware,
     -- `middle`, `cheap` or `dear`.
     u.band,
-    -- How defects cluster: the larger, the fewer dice of a large area are good.
+    -- Clustering of defects: the larger, the fewer dice of a large area are good.
     u.yield_cluster,
     -- Diameter of a wafer within its rim. [mm]
     u.wafer_mm - 2e0 * u.edge_loss_mm AS used_mm,
     -- Lane between dice. [mm]
     u.scribe_mm,
-    -- What a scanner exposes at once. [mm2]
+    -- Largest area of one exposure. [mm2]
     u.reticle_mm2,
     -- Silicon of several dice against one of the same content.
     u.join_area_factor,

@@ -99,7 +99,7 @@ SELECT
     -- Source of a stated value; `charz_rule` of one that follows from rules.
     'charz_rule' AS source_id,
     r.confidence,
-    -- How it follows from which numbers.
+    -- Formula with its inputs.
     r.formula,
     -- True when the part states it.
     FALSE AS is_stated

@@ -1,6 +1,6 @@
--- Numbers of parts, and of the rules that they follow, that cannot be or are not plausible, whoever wrote them: not between the
--- bounds of `number_rule` (NaN is not), stated by the catalog and gone, or what no part is without. Answers that rest on one
--- that cannot be are null.
+-- Impossible or implausible numbers of parts and of their rules, including the user's: outside the bounds of `number_rule` (NaN is
+-- outside), removed although the catalog states them, or missing although every part has them. Answers that depend on an impossible
+-- one are null.
 -- Grain: hardware, field
 CREATE TABLE part_fault AS
 WITH shipped_numbers AS (
@@ -125,15 +125,15 @@ faulty_rules AS (
 
 SELECT
     hardware,
-    -- What it is a number of: see `part_number`; `shipped_part` of a number that its file stated.
+    -- Kind of the number: see `part_number`; `shipped_part` of a number that its file stated.
     kind,
     -- Place of the number.
     field,
-    -- What stands there; null where nothing does. In the unit of the field.
+    -- Present value; null where it is missing. In the unit of the field.
     value,
-    -- What may stand there, or usually does.
+    -- Possible or usual values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
-    -- True of a number that may be, though it hardly is: answers that rest on it name it.
+    -- True of a possible but unusual number: answers that depend on it name it.
     COALESCE(value >= rule.least AND value <= rule.most, FALSE) AS is_possible
 FROM ruled_numbers
 WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)

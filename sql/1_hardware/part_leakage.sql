@@ -26,9 +26,9 @@ SELECT
     a.area_mm2,
     -- Side of a square of that area. [mm]
     SQRT(a.area_mm2) AS side_mm,
-    -- What it leaks at the reference voltage. [W]
+    -- Leakage at the reference voltage. [W]
     a.leakage_w,
-    -- What its clocks draw at the reference clock and voltage. [W]
+    -- Power of its clocks at the reference clock and voltage. [W]
     a.clocking_w,
     -- Standby of the main memory on its board; 0 for modules of a host. [W]
     COALESCE(b.memory_w, 0e0) AS memory_w,

@@ -46,7 +46,7 @@ SELECT
     ), 1) + 1 AS least_device_count,
     -- Time a collective takes before its first step. [s]
     c.call_fraction * i.latency_s AS collective_call_s,
-    -- Time of each of its steps besides the bytes. [s]
+    -- Time of each of its steps without the bytes. [s]
     c.step_fraction * i.latency_s AS collective_step_s,
     -- Bandwidth a collective reaches. [byte/s]
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,

@@ -19,7 +19,7 @@ WITH closest_rules AS (
 
 SELECT
     hardware,
-    -- What the rule says.
+    -- Value of the rule.
     quantity,
     -- Precision, unit, level, technology or process it holds for, or `*`.
     row_key,
@@ -29,6 +29,6 @@ SELECT
     rule.silicon_rule,
     -- Source of the rule.
     rule.source_id,
-    -- How far the rule can be trusted.
+    -- Confidence in the rule.
     rule.confidence
 FROM closest_rules

@@ -69,7 +69,7 @@ SELECT
     n.process_pj / 1e12 AS circuit_j,
     -- Energy of an operation on the board against the circuit's.
     p.lift,
-    -- How far the lift can be trusted.
+    -- Confidence in the lift.
     p.confidence,
     -- Area of logic against the one that the rules state it at.
     d.stated_mtr_per_mm2 / NULLIF(n.logic_mtr_per_mm2, 0e0) AS logic_ratio,

@@ -89,9 +89,9 @@ SELECT
     quantity,
     -- Place of the number: all three, joined by a point.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
-    -- What stands there, in the unit of the column or row; null where nothing does.
+    -- Present value, in the unit of the column or row; null where it is missing.
     value,
-    -- What may stand there, or usually does.
+    -- Possible or usual values.
     fault_reason(COALESCE(value, least), least, most, plausible_least, plausible_most) AS rule,
     -- True of a number that may be, though it hardly is.
     COALESCE(value >= least AND value <= most, FALSE) AS is_possible

@@ -44,16 +44,16 @@ SELECT
     n.quantity,
     -- Place of the number: all three, joined by a point.
     CONCAT(n.kind, '.', n.row_key, '.', n.quantity) AS field,
-    -- What stands there, in the unit of the column; null where nothing does.
+    -- Present value, in the unit of the column; null where it is missing.
     n.value,
-    -- What may stand there, or usually does.
+    -- Possible or usual values.
     CASE
         WHEN b.row_key IS NOT NULL THEN 'each block of queries begins where another ends'
         ELSE fault_reason(
             COALESCE(n.value, n.rule.least), n.rule.least, n.rule.most, n.rule.plausible_least, n.rule.plausible_most
         )
     END AS rule,
-    -- True of a number that may be, though it hardly is: answers that rest on it name it.
+    -- True of a possible but unusual number: answers that depend on it name it.
     COALESCE(n.value >= n.rule.least AND n.value <= n.rule.most, TRUE) AS is_possible
 FROM ruled_numbers AS n
 LEFT JOIN disordered_blocks AS b ON n.kind = 'tiling_strategy' AND n.quantity = 'from_m' AND b.row_key = n.row_key

@@ -16,7 +16,7 @@ WITH chosen_frameworks AS (
 SELECT
     c.backend,
     c.split,
-    -- Framework whose factors hold.
+    -- Framework whose factors apply.
     c.framework,
     -- True of an ideal that is no framework: it names no backend.
     COALESCE(f.backend = '*', FALSE) AS is_ideal

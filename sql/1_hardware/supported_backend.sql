@@ -34,7 +34,7 @@ chosen_rows AS (
 SELECT
     h.hardware,
     a.backend,
-    -- Backend whose rows hold: itself, or the one whose unfused counterpart it is.
+    -- Backend whose rows apply: itself, or the one whose unfused counterpart it is.
     a.row_backend,
     -- Row of `backend_support` that holds, its key joined by points.
     CONCAT(a.row_backend, '.', h.family, '.', a.row_vendor) AS support_row,

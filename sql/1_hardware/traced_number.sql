@@ -62,7 +62,7 @@ SELECT
     n.unit,
     -- Source of the value, or of the rule it follows; null for a number without provenance.
     n.source_id,
-    -- How far it can be trusted.
+    -- Confidence in it.
     n.confidence,
     -- True when it is a guess, or has no provenance.
     COALESCE(c.is_guess, TRUE) AS is_guess,

@@ -21,7 +21,7 @@ SELECT
     '*' AS operator_name,
     -- Element type its anchor is asked to compute in.
     op.precision AS compute_precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
     -- Operators it executes.
     CAST(1 AS BIGINT) AS operator_count,

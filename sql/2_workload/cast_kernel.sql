@@ -51,7 +51,7 @@ SELECT
     '*' AS operator_name,
     -- Element type its anchor is asked to compute in.
     c.to_precision AS compute_precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
     c.run_layout AS layout,
     -- Operators it executes.
     CAST(1 AS BIGINT) AS operator_count,

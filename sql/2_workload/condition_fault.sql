@@ -82,9 +82,9 @@ SELECT
     quantity,
     -- Place of the number: all three, joined by a point.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
-    -- What stands there, in the unit of the column.
+    -- Present value, in the unit of the column.
     value,
-    -- What may stand there, or usually does.
+    -- Possible or usual values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
     -- True of a number that may be, though it hardly is: answers that rest on it name it.
     value >= rule.least AND value <= rule.most AS is_possible

@@ -22,7 +22,7 @@ SELECT
     CONCAT(SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2)) AS operator_name,
     -- Element type its anchor is asked to compute in.
     op.precision AS compute_precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
     'strided' AS layout,
     -- Operators it executes.
     CAST(1 AS BIGINT) AS operator_count,

@@ -25,7 +25,7 @@ SELECT
     ) AS operator_name,
     -- Element type its anchor is asked to compute in.
     op.precision AS compute_precision,
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
     -- Operators it executes.
     k.operator_count,
@@ -54,5 +54,5 @@ LEFT JOIN edge AS e
     ON e.model = r.run.model AND e.consumer_operator_id = k.anchor_operator_id AND e.position = 3 AND k.kernel_class = 'attention'
 LEFT JOIN operator_layout AS l
     ON l.model = r.run.model AND l.memory_format = r.memory_format AND l.operator_id = k.anchor_operator_id AND b.follows_strides
--- What turns out to be a view moves nothing.
+-- An operator that turns out to be a view moves no bytes.
 LEFT JOIN kernel_traffic AS t ON t.run = r.run AND t.kernel_id = k.kernel_id AND l.layout IS DISTINCT FROM 'view'

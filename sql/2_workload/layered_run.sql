@@ -101,7 +101,7 @@ SELECT
     s.backward_exchange_byte,
     -- Exchanges with experts in the forward pass.
     CAST(s.forward_exchange_count AS BIGINT) AS forward_exchange_count,
-    -- What one layer hands to the next. [byte]
+    -- Bytes that one layer passes to the next. [byte]
     s.hidden_byte,
     -- Experts of a layer; null without any.
     s.expert_count

@@ -73,7 +73,7 @@ SELECT
     run,
     -- Parameters. [byte]
     SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
-    -- What a device has of them in tensor parallel. [byte]
+    -- Share of them on one device in tensor parallel. [byte]
     SUM(CASE WHEN role = 'weight' THEN device_share * byte ELSE 0e0 END) AS device_weight_byte,
     -- Part of them that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN byte ELSE 0e0 END) AS trained_weight_byte,
@@ -85,7 +85,7 @@ SELECT
     SUM(CASE WHEN role = 'input' THEN byte ELSE 0e0 END) AS input_byte,
     -- Keys and values of every token attended to, and what else a request keeps; 0 outside prefill and decode. [byte]
     COALESCE(SUM(kept_byte * kept_elements), 0e0) AS kv_cache_byte,
-    -- What a device has of them in tensor parallel. [byte]
+    -- Share of them on one device in tensor parallel. [byte]
     COALESCE(SUM(kept_byte * kept_elements * cache_share), 0e0) AS device_cache_byte,
     -- Part of that which does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
     COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte

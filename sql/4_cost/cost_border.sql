@@ -1,5 +1,5 @@
--- Every shape on every part with all that does not depend on the tile: memory levels but the one beside the units, what is
--- exposed, and the steps that are no products.
+-- Costs of every shape on every part that do not depend on the tile: memory levels except that next to the units, exposed time, and
+-- steps other than products.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_border AS
 SELECT
@@ -13,11 +13,11 @@ SELECT
     COALESCE(v.vector_stream_s, 0e0) AS vector_stream_s,
     -- Bytes that pass the memories next to the units whatever the tile: all, where software moves them through every level. [byte]
     CASE WHEN p.is_staged THEN p.moved_byte ELSE 0e0 END AS staged_byte,
-    -- Time in which they pass from the last-level cache; 0 when the bandwidth is unknown. [s]
+    -- Time of these bytes from the last-level cache; 0 when the bandwidth is unknown. [s]
     COALESCE(staged_byte / NULLIF(LEAST(p.tile_memory_byte_per_s, p.cache_byte_per_s), 0e0), 0e0) AS staged_load_s,
     -- Bytes that pass the first level whatever the tile; 0 without one. [byte]
     CASE WHEN p.stream_level IS NULL THEN 0e0 ELSE p.moved_byte END AS passing_byte,
-    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    -- Time of these bytes; 0 when the bandwidth is unknown. [s]
     COALESCE(
         passing_byte / NULLIF(
             CASE

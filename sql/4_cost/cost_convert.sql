@@ -5,7 +5,7 @@
 CREATE VIEW cost_convert AS
 SELECT
     p.* EXCLUDE (arithmetic),
-    -- Time in which all lanes do that; 0 where the part computes in the format, or it is that of the arithmetic. [s]
+    -- Time of the conversion on all lanes; 0 where the part computes in the format, or the arithmetic uses it. [s]
     CASE
         WHEN p.cache_convert_ops = 0e0 OR p.family <> 'gpu' OR COALESCE(q.is_native, TRUE) THEN 0e0
         ELSE p.cache_convert_ops / NULLIF(q.unit_count * q.lanes * q.clock_hz, 0e0)

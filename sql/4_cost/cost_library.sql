@@ -1,6 +1,6 @@
--- What a server writes and reads again on a GPU: the scores of attentions that no fused kernel takes, and where it calls a library
--- for its products, packed weights and activations in 16 bits (`library_call`), each by kernels of its own. What fits is served by
--- the last-level cache, chunk by chunk of the prompts.
+-- Bytes that a server's extra kernels write and read again on a GPU: attention scores without a fused kernel, and, where it calls a
+-- library for products, packed weights and 16-bit activations (`library_call`). The last-level cache serves those that fit, per
+-- chunk of the prompts.
 -- Term: library, exposed, library_written_byte, dram_byte_per_s, reorder_fraction, library_s, library_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_library AS

@@ -1,5 +1,5 @@
--- What a lower clock changes: the energy that falls with the voltage, of arithmetic and of the memories on the units' clock, and
--- the time of those memories. Main memory keeps its clock. Energies are those at the reference clock of the silicon.
+-- Effect of a lower clock: less energy by the lower voltage, for arithmetic and the memories on the units' clock, and more time for
+-- those memories. Main memory keeps its clock. Energies are those at the reference clock of the silicon.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_power AS
 SELECT

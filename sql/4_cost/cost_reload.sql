@@ -5,7 +5,7 @@
 CREATE VIEW cost_reload AS
 SELECT
     *,
-    -- Energy of the memories next to the units, or of what the last-level cache is read again for where there is none; null when a
-    -- coefficient is missing. [J]
+    -- Energy of the memories next to the units or, without them, of repeated reads of the last-level cache; null when a coefficient
+    -- is missing. [J]
     reload_energy(tile_memory_level, tile_j_per_byte, cache_level, cache_j_per_byte, reload_byte, moved_byte) AS reload_energy_j
 FROM cost_tile

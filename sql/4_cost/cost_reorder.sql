@@ -1,6 +1,6 @@
--- What a library writes and reads again at every call: weights and images in its own order, results that
--- are to hold a bias, weights whose rows evict one another on a processor, images in groups that it cannot take channels-last
--- on a GPU (`convolution_call`, `linear_call`).
+-- Bytes that a library writes and reads again at every call: weights and images in its own order, results preset to a bias, weights
+-- with rows that evict one another on a processor, grouped images that a GPU library cannot take channels-last (`convolution_call`,
+-- `linear_call`).
 -- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_reorder AS

@@ -11,6 +11,6 @@ SELECT
     CASE WHEN is_staged THEN stream_s ELSE 0e0 END AS staged_stream_s,
     -- Time in which the first level feeds the arithmetic: stream_s where loads pass it, else 0. [s]
     CASE WHEN is_staged THEN 0e0 ELSE stream_s END AS feed_s,
-    -- Energy of the first level that no operation's energy holds; null when a coefficient is missing. [J]
+    -- Energy of the first level that is not part of an operation's energy; null when a coefficient is missing. [J]
     level_energy(stream_level, stream_byte, stream_j_per_byte) AS stream_energy_j
 FROM cost_reload

@@ -1,6 +1,6 @@
--- The team of a processor's threads begins and ends in every kernel but those of a single thread, and in every round of a
--- recurrence. On a GPU a round is two kernels, its product and its gates; where a unit holds the recurrence's weights, about half of
--- the layer's, one kernel stays on it and its rounds exchange their state through memory.
+-- Start and end of a processor's team of threads, in every kernel except single-threaded ones and in every round of a recurrence.
+-- On a GPU a round is two kernels, product and gates; if units keep the recurrence's weights, about half the layer's, one kernel
+-- runs all rounds, which exchange their state through memory.
 -- Term: team, exposed, , , , team_s,
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_team AS

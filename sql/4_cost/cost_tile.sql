@@ -22,7 +22,7 @@ WITH chosen_tiles AS (
         MIN_BY(direct_op_s, rank_s) AS chosen_direct_op_s,
         MIN_BY(matrix_naive_s, rank_s) AS chosen_matrix_naive_s,
         MIN_BY(direct_naive_s, rank_s) AS chosen_direct_naive_s,
-        -- MIN_BY passes over nulls, so -1 is put for an unknown energy.
+        -- MIN_BY skips nulls, so -1 replaces an unknown energy.
         NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS chosen_product_energy_j,
         MIN_BY(reload_byte, rank_s) AS chosen_reload_byte,
         MIN_BY(reload_s, rank_s) AS chosen_reload_s,
@@ -38,9 +38,8 @@ SELECT
         number_fault, vector_step_count, candidate_count, chosen_candidate, chosen_matrix_ideal_s, chosen_direct_ideal_s, chosen_matrix_op_s, chosen_direct_op_s,
         chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
     ),
-    -- Why nothing is said of the kernel: a number of the part that cannot be, a step that it has no rate for, or a memory that
-    -- holds no tile of its products; null where there is no such thing. The steps between two products of an attention that
-    -- goes by blocks of queries are part of them.
+    -- Reason why the kernel has no answer: an impossible number of the part, a step without a rate, or a memory too small for any
+    -- tile of its products; else null. The steps between two products of an attention by blocks of queries belong to them.
     CASE
         WHEN number_fault IS NULL AND query_count IS NULL AND vector_step_count < step_count - product_count
             THEN 'no rate for a step'
@@ -58,11 +57,11 @@ SELECT
     CASE WHEN candidate_count = 0 THEN 0e0 ELSE chosen_product_energy_j END AS product_energy_j,
     -- Bytes the memories next to the units load from the last-level cache. [byte]
     GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
-    -- Time in which they do. [s]
+    -- Time of these loads. [s]
     GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,
     -- Bytes that stream from there to the arithmetic and back, where buffers between them are told apart. [byte]
     GREATEST(COALESCE(chosen_stream_byte, 0e0) + vector_stream_byte, passing_byte) AS stream_byte,
-    -- Time in which they do. [s]
+    -- Time of that stream. [s]
     GREATEST(COALESCE(chosen_stream_s, 0e0) + vector_stream_s, passing_s) AS stream_s,
     -- Units that get work; all of them where the kernel has no steps.
     CASE

@@ -1,9 +1,8 @@
--- Bytes of a shape on a part: what crosses its border, what a domain-flow chain spills besides, and what of it the
--- last-level cache serves, where it holds a kernel's inputs from earlier kernels and its results together. What streams
--- through a cache that is too small for it is evicted before it is read again; where software decides what that memory holds,
--- the batch is taken in groups that fit, if reading the weights again for each costs less. `weights_resident`, or a part whose
--- programs do so (`part.keeps_weights`), keeps from run to run what of a model's weights fits beside its activations. Each file that follows adds one mechanism to the one it reads;
--- `cost_untiled` and `cost_memory` sum them.
+-- Bytes of a shape on a part: traffic across its border, spills of a domain-flow chain, and the share served by a last-level cache
+-- that fits a kernel's inputs from earlier kernels and its results together. Data that streams through too small a cache is evicted
+-- before it is read again; where software places data, the batch runs in groups that fit if re-reading weights costs less.
+-- `weights_resident`, or a part whose programs do so (`part.keeps_weights`), keeps the weights that fit next to the activations.
+-- Each later file adds one mechanism; `cost_untiled` and `cost_memory` sum them.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_traffic AS
 -- One step after another: the engine writes a column out wherever the same SELECT names it again.
@@ -72,12 +71,12 @@ SELECT
     ),
     -- Bytes of the last-level cache that activations and weights may fill. [byte]
     room_byte,
-    -- What an earlier kernel wrote and what this one does, in a chunk of prompts. [byte]
+    -- Bytes that an earlier kernel and this one write, in a chunk of prompts. [byte]
     local_byte,
     -- Share of the weights that the last-level cache keeps from run to run.
     held_weight_fraction,
-    -- Bytes of it that activations may fill: what the weights leave that stay beside one sample's; those of the whole batch fit
-    -- beside the others. [byte]
+    -- Bytes of it left for activations by the weights kept next to one sample's activations; those of the whole batch fit next to
+    -- the others. [byte]
     activation_room_byte,
     -- Groups of samples that would fit the last-level cache one after another; 1 where the batch is not taken apart.
     fitting_groups,
@@ -85,7 +84,7 @@ SELECT
     group_count,
     -- Weights read again: for every group or pass but the first. [byte]
     (GREATEST(group_count, pass_count) - 1e0) * weight_byte AS reread_weight_byte,
-    -- Everything that crosses the border, and what a domain-flow chain moves besides (`chain_cut`). [byte]
+    -- Bytes across the border, plus those that a domain-flow chain moves (`chain_cut`). [byte]
     traffic_byte + reread_cache_byte + spilled_byte + (group_count - LEAST(group_count, pass_count)) * weight_byte AS moved_byte,
     -- Links of a domain-flow chain that do not fit on chip.
     COALESCE(chain_cut_count, 0) AS cut_count,

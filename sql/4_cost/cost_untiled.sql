@@ -1,5 +1,5 @@
--- What no tile changes, summed: the memory levels but those beside the units, and what is exposed. The choice of a tile
--- needs it before there is one (`tile_rank`), so that `cost_memory` takes it as one of its summands.
+-- Sum of the terms that do not depend on the tile: exposed time, and memory levels except those next to the units. `tile_rank`
+-- needs it before a tile is chosen; `cost_memory` adds it as one summand.
 -- Sum: untiled_s, seconds, memory
 -- Sum: untiled_energy_j, joules, memory exposed
 -- Sum: exposed_s, seconds, exposed
@@ -7,7 +7,7 @@
 CREATE VIEW cost_untiled AS
 SELECT
     *,
-    -- Time of the slowest memory level but those beside the units. [s]
+    -- Time of the slowest memory level except those next to the units. [s]
     GREATEST(dram_s, cache_s, latency_bound_s, row_s, thread_s) AS untiled_s,
     -- Energy of those levels; null when a coefficient is missing. [J]
     dram_energy_j + cache_energy_j + reorder_energy_j + library_energy_j AS untiled_energy_j,

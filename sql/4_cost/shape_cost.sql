@@ -1,6 +1,6 @@
--- Device time and dynamic energy of every distinct shape on every part at full clock, with each quantity they come from: the
--- larger of arithmetic and memory, the share of the smaller that does not overlap, and what is exposed. What the power limit
--- makes of them depends on the run (`clocked_shape`). All are null for a part with a number that cannot be (`part_fault`).
+-- Device time and dynamic energy of every distinct shape on every part at full clock, with their components: the larger of
+-- arithmetic and memory, the share of the smaller that does not overlap, and exposed time. The power limit's effect depends on the
+-- run (`clocked_shape`). All are null for a part with an impossible number (`part_fault`).
 -- Term: overlap, overlap, , , overlap_fraction, serial_s,
 -- Term: gap, gap, , , , kernel_gap_s,
 -- Grain: run, shape_id, hardware

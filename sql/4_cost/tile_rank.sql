@@ -1,7 +1,6 @@
--- What a shape takes with each candidate tile: the time of `shape_cost` at full clock. A shape without products has one row, without
--- a candidate. Of times
--- equal within rounding the one of less energy ranks first, then the lower number: both are added to the time in shares too
--- small to outweigh any real difference, too large for rounding.
+-- Time of a shape with each candidate tile, as in `shape_cost` at full clock. A shape without products has one row, without a
+-- candidate. Among times equal within rounding, less energy ranks first, then the lower number: both are added to the time in
+-- shares smaller than any real difference and larger than rounding.
 -- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_rank AS
 SELECT

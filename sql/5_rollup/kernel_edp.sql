@@ -78,7 +78,7 @@ SELECT
     CAST(edp_rank AS BIGINT) AS edp_rank,
     -- Share of all kernels up to this rank.
     cumulative_js / NULLIF(run_j * run_s, 0e0) AS cumulative_fraction,
-    -- What the run pays once, part of no kernel. [s]
+    -- Time that the run pays once, outside of kernels. [s]
     run_call_s,
     -- Time of the whole run. [s]
     run_s,

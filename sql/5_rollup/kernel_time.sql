@@ -50,7 +50,7 @@ SELECT
     * EXCLUDE (run, issued_s, device_end_s, end_s, latency_s, run_fault),
     -- When it ends, from the start of the first kernel. [s]
     end_s,
-    -- What it adds to the run. [s]
+    -- Time that it adds to the run. [s]
     latency_s,
     -- Part of latency_s in which the device waits: dispatch and gaps. [s]
     CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,

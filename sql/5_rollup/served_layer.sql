@@ -100,7 +100,7 @@ SELECT
         / NULLIF(token_shares * whole_parts * expert_byte_per_s, 0e0)
         + layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- What context parallel sends, as far as attentions do not hide it. [s]
+    -- Time of context-parallel transfers that attentions do not hide. [s]
     CASE
         WHEN shares = 1 THEN 0e0
         WHEN is_prefill THEN GREATEST(0e0, turn_s - layer_factor * core_s / NULLIF(token_shares, 0e0))
@@ -108,7 +108,7 @@ SELECT
             shares, layers * hidden_byte * core_share, layers, 0e0, 0e0, context_byte_per_s, collective_call_s, context_step_s
         )
     END AS context_s,
-    -- What a stage of a pipeline sends the next. [s]
+    -- Time of transfers from one pipeline stage to the next. [s]
     CASE
         WHEN pipeline = 1 THEN 0e0
         ELSE hidden_byte / NULLIF(token_shares * whole_parts * send_byte_per_s, 0e0) + chunk_count * message_s

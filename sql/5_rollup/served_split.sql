@@ -69,7 +69,7 @@ SELECT
     stage_tensor_s AS tensor_s,
     -- Its exchanges with experts. [s]
     stage_expert_s AS expert_s,
-    -- What it sends for context parallel. [s]
+    -- Time of context-parallel transfers. [s]
     stage_context_s AS context_s,
     send_s,
     -- Host time of its call, and what the device waits for the host. [s]

@@ -104,13 +104,13 @@ SELECT
     forward_s,
     -- Backward pass of all layers; without gradients of weights where adapters are trained. [s]
     backward_s,
-    -- What of the forward pass the backward pass makes again. [s]
+    -- Time of the forward pass that the backward pass repeats. [s]
     CASE recompute WHEN 'full' THEN forward_s WHEN 'selective' THEN core_s ELSE 0e0 END AS recompute_s,
-    -- What stands before the layers, both passes. [s]
+    -- Time of kernels before the layers, both passes. [s]
     first_s,
-    -- What stands behind the layers, both passes. [s]
+    -- Time of kernels after the layers, both passes. [s]
     last_s,
-    -- What tensor parallel sends for the layers, as far as nothing hides it. [s]
+    -- Time of tensor-parallel transfers for the layers that nothing hides. [s]
     tensor_fraction * ring_time(
         tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
         ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor,
@@ -118,19 +118,19 @@ SELECT
         tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS tensor_s,
-    -- What it sends for what stands before and behind the layers. [s]
+    -- Time of its transfers for the kernels before and after the layers. [s]
     tensor_fraction * ring_time(
         tensor, end_reduce_byte / NULLIF(context, 0), end_reduce_count, 2e0 * end_gather_byte / NULLIF(context, 0),
         2e0 * end_gather_count, tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS end_tensor_s,
-    -- What is sent to experts and back. [s]
+    -- Time of transfers to experts and back. [s]
     CASE WHEN expert = 1 THEN 0e0 ELSE
         (expert - 1e0) / NULLIF(expert, 0) * layer_factor * ((1e0 + repeats) * forward_exchange_byte + backward_exchange_byte)
         / NULLIF(context * whole_parts * expert_byte_per_s, 0e0)
         + (2e0 + repeats) * layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- What context parallel passes on, as far as attentions do not hide it. [s]
+    -- Time of context-parallel transfers that attentions do not hide. [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
     -- Host time to issue both passes of all layers. [s]
     ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,

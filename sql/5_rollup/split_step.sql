@@ -101,7 +101,7 @@ SELECT
     micro_batches * stage_share * expert_s AS expert_s,
     -- Keys and values on their way. [s]
     micro_batches * stage_share * context_s AS context_s,
-    -- What stages of a pipeline send one another. [s]
+    -- Time of transfers between pipeline stages. [s]
     (micro_batches + (pipeline - 1e0) / NULLIF(interleave, 0)) * send_s AS send_s,
     -- Waiting for other stages. [s]
     (pipeline - 1e0) / NULLIF(interleave, 0) * layers_s AS bubble_s,

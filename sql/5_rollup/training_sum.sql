@@ -26,13 +26,13 @@ SELECT
     -- Cores of attentions in the backward pass. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_core THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_core_s,
-    -- What stands before the layers, split. [s]
+    -- Time of kernels before the layers, split. [s]
     SUM(CASE WHEN k.place = 'first' AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS first_split_s,
-    -- What stands before the layers and is not. [s]
+    -- Time of kernels before the layers, not split. [s]
     SUM(CASE WHEN k.place = 'first' AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS first_whole_s,
-    -- What stands behind the layers, split. [s]
+    -- Time of kernels after the layers, split. [s]
     SUM(CASE WHEN k.place = 'last' AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_split_s,
-    -- What stands behind the layers and is not. [s]
+    -- Time of kernels after the layers, not split. [s]
     SUM(CASE WHEN k.place = 'last' AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END) AS last_whole_s,
     -- Host time to issue the forward pass of the layers; 0 where one launch starts all kernels. [s]
     SUM(

@@ -91,15 +91,15 @@ SELECT
     p.other_s,
     -- Time on the other over time on the part: above 1, the part is faster.
     p.speedup,
-    -- What arithmetic adds to the other's time. [s]
+    -- Extra time of the other for arithmetic. [s]
     p.compute_more_s,
-    -- What memory adds to the other's time. [s]
+    -- Extra time of the other for memory. [s]
     p.memory_more_s,
-    -- What the power limit adds to the other's time. [s]
+    -- Extra time of the other by the power limit. [s]
     p.power_more_s,
-    -- What teams of threads that begin and end add to the other's time. [s]
+    -- Extra time of the other for starting and ending thread teams. [s]
     p.team_more_s,
-    -- What the call, dispatch and gaps add to the other's time. [s]
+    -- Extra time of the other for the call, dispatch and gaps. [s]
     p.overhead_more_s,
     -- Term that makes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
     p.reason,
@@ -117,7 +117,7 @@ SELECT
     -- True when their energies are of one scope; else they do not compare.
     p.is_energy_comparable,
     p.energy_basis,
-    -- What the other's energies rest on.
+    -- Confidence in the other's energies.
     p.other_energy_basis,
     -- True when one of the two has no silicon.
     p.is_any_simulated AS is_simulated,

@@ -75,7 +75,7 @@ SELECT
     t.stored_byte,
     -- Results at the groups' borders and inside the largest group. [byte]
     t.checkpointed_byte,
-    -- What checkpointing saves. [byte]
+    -- Memory saved by checkpointing. [byte]
     t.stored_byte - t.checkpointed_byte AS saved_byte,
     -- Share of stored_byte that it saves.
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,

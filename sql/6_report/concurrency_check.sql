@@ -51,11 +51,11 @@ SELECT
     v.batch,
     v.sequence,
     v.scenario_id,
-    -- What must hold.
+    -- Claim that is checked.
     v.line,
-    -- What is compared, in the unit of the line.
+    -- Compared value, in the unit of the line.
     v.value,
-    -- What it must not exceed.
+    -- Upper limit of the value.
     v.bound,
     -- True when it holds.
     v.value <= v.bound * (1e0 + 1e-9) AS holds

@@ -16,7 +16,7 @@ SELECT
     c.latency_s,
     c.throughput_per_s,
     c.price_usd_per_hour,
-    -- How far the rent can be trusted, and the month it held; null where there is none.
+    -- Confidence in the rent, and its month; null without a rent.
     p.price_basis,
     -- Rent for one sample; null when unknown. [USD]
     c.sample_usd AS inference_usd,

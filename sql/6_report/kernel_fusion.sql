@@ -72,7 +72,7 @@ SELECT
     b.dram_byte,
     -- Time one by one. [s]
     b.unfused_latency_s,
-    -- What it adds to the run. [s]
+    -- Time that it adds to the run. [s]
     b.latency_s,
     -- Time one by one over its own.
     b.unfused_latency_s / NULLIF(b.latency_s, 0e0) AS speedup,

@@ -37,7 +37,7 @@ SELECT
     host_issue_s,
     -- When it ends, from the end of the run's call. [s]
     end_s,
-    -- What it adds to the run: its end less the end of the kernel before. [s]
+    -- Time that it adds to the run: its end less the end of the kernel before. [s]
     latency_s,
     overhead_s,
     naive_s,

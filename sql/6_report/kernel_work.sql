@@ -1,4 +1,4 @@
--- What every kernel of a run computes and moves.
+-- Operations and bytes of every kernel of a run.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_work AS
 SELECT

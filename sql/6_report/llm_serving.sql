@@ -29,7 +29,7 @@ prefilled_runs AS (
     )
 ),
 
--- What does not fit has no time, energy and price.
+-- A run that does not fit has no time, energy and price.
 fitting_runs AS (
     SELECT
         * EXCLUDE (latency_s, ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),

@@ -123,7 +123,7 @@ SELECT
     network_s,
     -- The longest of these; null where a memory cannot hold its tile. [s]
     latency_s,
-    -- What that is: `compute`, `dram`, `cache`, `array` or `network`.
+    -- Resource with that time: `compute`, `dram`, `cache`, `array` or `network`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN compute_s >= latency_s THEN 'compute'

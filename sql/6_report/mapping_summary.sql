@@ -60,7 +60,7 @@ SELECT
     bucket,
     -- Kernels in it.
     CAST(kernel_count AS BIGINT) AS kernel_count,
-    -- What they add to the run. [s]
+    -- Time that they add to the run. [s]
     latency_s,
     -- Share of the run's kernels.
     kernel_count / NULLIF(CAST(SUM(kernel_count) OVER (

@@ -104,9 +104,9 @@ SELECT
     hardware,
     backend,
     '*' AS precision,
-    -- Why there is none.
+    -- Reason for the missing answer.
     reason,
-    -- What to do.
+    -- Remedy.
     next
 FROM part_reasons
 WHERE choice = 1

@@ -36,7 +36,7 @@ SELECT
     m.source,
     m.input_signature,
     m.parameter_count,
-    -- Those of the parameters whose `requires_grad` is set.
+    -- Parameters with `requires_grad`.
     CAST(COALESCE(p.trained_parameter_count, 0) AS BIGINT) AS trained_parameter_count,
     -- Operators, views not counted.
     CAST(COALESCE(c.operator_count, 0) AS BIGINT) AS operator_count,

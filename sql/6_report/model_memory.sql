@@ -20,7 +20,7 @@ SELECT
     m.activation_byte,
     m.rounding_byte,
     m.workspace_byte,
-    -- What the backend leaves free of the part's main memory. [byte]
+    -- Part of the main memory that the backend leaves free. [byte]
     m.reserve_fraction * h.dram_byte AS reserve_byte,
     -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
     CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END AS context_byte,

@@ -1,4 +1,4 @@
--- What a whole run computes and moves, by backend.
+-- Operations and bytes of a whole run, by backend.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_work AS
 SELECT

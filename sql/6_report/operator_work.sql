@@ -1,4 +1,4 @@
--- What every operator computes and moves when it runs alone, unfused.
+-- Operations and bytes of every operator when it runs alone, unfused.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, operator_id
 CREATE VIEW operator_work AS
 WITH operator_sums AS (

@@ -70,7 +70,7 @@ compared_pairs AS (
     WINDOW same_target AS (PARTITION BY run, hardware)
 ),
 
--- What differs by rounding alone is no gain, and in a trade no loss.
+-- A difference by rounding alone is not a gain, and in a trade not a loss.
 savings AS (
     SELECT
         *,
@@ -88,7 +88,7 @@ savings AS (
     WHERE kind <> 'none' AND fits_device
 ),
 
--- What is lost, over what there is now; null where nothing is.
+-- Relative loss; null without a loss.
 trades AS (
     SELECT
         *,
@@ -107,9 +107,9 @@ SELECT
     p.run.batch,
     p.run.sequence,
     p.run.scenario_id,
-    -- What is changed: `batch`, `precision`, `backend`, `memory_format`, `cache` or `part`.
+    -- Changed setting: `batch`, `precision`, `backend`, `memory_format`, `cache` or `part`.
     p.kind,
-    -- What to, e.g. `batch 64`.
+    -- New value, e.g. `batch 64`.
     p.change,
     -- True when the other part has no silicon.
     p.is_simulated,

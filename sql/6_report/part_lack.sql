@@ -31,9 +31,9 @@ SELECT
     -- What is missing: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` for an answer, `energy`
     -- for its joules.
     'family' AS lack,
-    -- What is missing, in words.
+    -- Description of the missing item.
     CONCAT('its family ', h.family, ' is unknown') AS reason,
-    -- What to do.
+    -- Remedy.
     'add the family to hardware_family' AS next
 FROM hardware AS h
 LEFT JOIN hardware_family AS f ON f.family = h.family

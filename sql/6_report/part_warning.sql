@@ -63,11 +63,11 @@ static_powers AS (
 
 SELECT
     h.hardware,
-    -- What is contradicted: `array`, `bandwidth` or `static`.
+    -- Contradicted number: `array`, `bandwidth` or `static`.
     'array' AS warning,
-    -- What contradicts what, in words.
+    -- Description of the contradiction.
     'it has arrays and nothing says what stays in them: its tiles ignore them' AS reason,
-    -- What to do.
+    -- Remedy.
     'state dataflow (hardware.dataflow)' AS next
 FROM part AS h
 INNER JOIN arrays AS a ON a.hardware = h.hardware

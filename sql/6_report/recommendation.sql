@@ -3,7 +3,7 @@
 -- together (the product of the first four). A choice that none beats is on the Pareto front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
--- What is unknown compares as more than anything.
+-- An unknown value compares as larger than any number.
 WITH choices AS (
     SELECT
         k.run,
@@ -109,7 +109,7 @@ SELECT
     -- True when it fits the part's main memory.
     c.fits_device,
     c.price_usd_per_hour,
-    -- How far the rent can be trusted, and the month it held; null where there is none.
+    -- Confidence in the rent, and its month; null without a rent.
     c.price_basis,
     c.price_kind,
     -- Rent for a million samples; null when unknown. [USD]

@@ -49,7 +49,7 @@ roofs AS (
 SELECT
     r.hardware,
     r.precision,
-    -- Which roof: `matrix` or `vector` units under main memory or the last-level cache.
+    -- Kind of roof: `matrix` or `vector` units under main memory or the last-level cache.
     r.roof,
     -- Number of the point, from the least intensity on; of the ridge point 50, after the others.
     CAST(ROUND(1e1 * (t.ten + h.tenth)) AS BIGINT) AS point,

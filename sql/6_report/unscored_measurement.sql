@@ -45,7 +45,7 @@ reasons AS (
 SELECT
     measurement_id,
     source_id,
-    -- Why it is compared with no prediction.
+    -- Reason why it is compared with no prediction.
     reason
 FROM reasons
 WHERE reason IS NOT NULL

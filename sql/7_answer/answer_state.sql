@@ -1,5 +1,5 @@
--- How many stored runs of each model on each part have their answers at hand (`answer.model_report` and its like), and how many
--- lack them since a fact that they rest on has changed: `charz refresh`, and the next command that writes, fill them.
+-- Number of stored runs of each model on each part with and without answers (`answer.model_report` and its like). Runs lack answers
+-- after a fact that they depend on changed: `charz refresh`, or the next command that writes, computes them.
 -- Grain: model, hardware
 CREATE VIEW answer_state AS
 WITH asked_runs AS (
@@ -36,11 +36,11 @@ SELECT
     h.hardware,
     -- Stored runs of the model that the part executes.
     COALESCE(a.run_count, 0) AS run_count,
-    -- Those whose answers are at hand.
+    -- Stored runs with answers.
     COALESCE(s.answered_count, 0) AS answered_count,
-    -- Those whose answers are missing.
+    -- Stored runs without answers.
     COALESCE(a.run_count, 0) - COALESCE(s.answered_count, 0) AS missing_count,
-    -- Why no stored run of the model answers on the part; null where one does.
+    -- Reason why no stored run of the model has an answer on the part; null where one has.
     r.reason
 FROM model AS m
 CROSS JOIN hardware AS h

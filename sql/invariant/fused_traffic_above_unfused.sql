@@ -1,6 +1,5 @@
--- Runs in which a backend's kernels would move more than the same operators one by one. Alike with alike: conversions and
--- copies are not counted, and tensors in their own element types, since what inductor stores wider (`kernel_tensor.is_wide`)
--- saves it arithmetic, not traffic.
+-- Runs in which a backend's kernels move more bytes than the same operators one by one. Both sides omit conversions and copies and
+-- count tensors in their own element types: inductor's wider storage (`kernel_tensor.is_wide`) saves arithmetic, not traffic.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fused_traffic_above_unfused AS
 WITH border_sums AS (
@@ -21,9 +20,9 @@ SELECT
     run.batch,
     run.sequence,
     run.scenario_id,
-    -- What crosses its kernels' borders. [byte]
+    -- Traffic across its kernels' borders. [byte]
     fused_byte,
-    -- What crosses the borders of eager's kernels. [byte]
+    -- Traffic across the borders of eager's kernels. [byte]
     unfused_byte
 FROM border_sums
 WHERE fused_byte > unfused_byte * (1e0 + 1e-12)

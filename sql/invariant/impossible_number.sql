@@ -1,4 +1,4 @@
--- Numbers of parts, rules and conditions that cannot be, whoever wrote them; answers that rest on one are null.
+-- Impossible numbers of parts, rules and conditions, including the user's; answers that depend on one are null.
 -- Grain: hardware, field
 CREATE VIEW impossible_number AS
 SELECT

@@ -1,4 +1,4 @@
--- Kernels of a run that no row of costs stands for on a part that runs it: an efficiency or an operator class is missing.
+-- Kernels of a run without a row of costs on a part that runs it: an efficiency or an operator class is missing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW kernel_without_cost AS
 WITH run_kernels AS (

@@ -1,4 +1,4 @@
--- Kernels during which a run would hold less than nothing: a storage is given back before it is allocated.
+-- Kernels during which a run uses a negative amount of memory: a storage is freed before it is allocated.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW memory_below_zero AS
 SELECT

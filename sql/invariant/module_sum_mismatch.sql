@@ -1,5 +1,5 @@
--- Modules that are not the sum of their own operators and their direct submodules, and root modules that are
--- not the whole run without its call, in time, energy or energy-delay product.
+-- Modules that differ in time, energy or energy-delay product from the sum of their own operators and direct submodules, and root
+-- modules that differ from the whole run without its call.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
 CREATE VIEW module_sum_mismatch AS
 WITH pieces AS (
@@ -53,17 +53,17 @@ SELECT
     s.sequence,
     s.scenario_id,
     s.module_id,
-    -- What it should come to. [s]
+    -- Expected time. [s]
     s.sum_s,
-    -- What it comes to. [s]
+    -- Reported time. [s]
     e.latency_s,
-    -- What it should come to. [J]
+    -- Expected energy. [J]
     s.sum_j,
-    -- What it comes to. [J]
+    -- Reported energy. [J]
     e.energy_j,
-    -- What it should come to. [J s]
+    -- Expected energy-delay product. [J s]
     s.sum_js,
-    -- What it comes to. [J s]
+    -- Reported energy-delay product. [J s]
     e.edp_js
 FROM expected_sums AS s
 LEFT JOIN module_totals AS e

@@ -1,4 +1,4 @@
--- Numbers of a part that no source stands behind, or whose source is not in the table of sources.
+-- Numbers of a part without a source, or whose source is missing from the table of sources.
 -- Grain: hardware, field
 CREATE VIEW number_without_source AS
 SELECT

@@ -1,4 +1,4 @@
--- Targets whose part has no silicon and whose report does not say so, or the other way round.
+-- Targets whose report calls a part simulated although it has silicon, or the reverse.
 -- Grain: view_name, model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW simulated_as_silicon AS
 WITH flagged_rows AS (
@@ -10,7 +10,7 @@ WITH flagged_rows AS (
 )
 
 SELECT
-    -- View that is wrong.
+    -- View with the wrong flag.
     f.view_name,
     f.model,
     f.hardware,

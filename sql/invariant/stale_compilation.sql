@@ -1,5 +1,5 @@
--- Models compiled with other fusion, precision or backend rules than the file holds now: their
--- kernels and element types are those of the old rules until the model is ingested again.
+-- Models compiled with fusion, precision or backend rules that differ from the file's present ones: their kernels and element types
+-- follow the old rules until the model is ingested again.
 -- Grain: model
 CREATE VIEW stale_compilation AS
 WITH rule_line AS (
@@ -40,7 +40,7 @@ SELECT
     m.model,
     -- Compiler version and hash of the rules it was compiled with.
     m.rules_fingerprint AS compiled_fingerprint,
-    -- Hash of the rules as they are now.
+    -- Hash of the present rules.
     c.fingerprint AS current_fingerprint
 FROM model AS m
 CROSS JOIN current_rules AS c

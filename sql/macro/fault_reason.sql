@@ -1,4 +1,4 @@
--- Why a number is a fault: what is usual where it can be, and what can be where it cannot.
+-- Reason for a number's fault: its usual range if it is possible, else its possible range.
 CREATE MACRO fault_reason(value, least, most, plausible_least, plausible_most) AS CASE
     WHEN value >= least AND value <= most THEN CONCAT('usual are ', plausible_least, ' to ', plausible_most)
     ELSE CONCAT('a number from ', least, ' to ', most)

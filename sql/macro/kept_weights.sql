@@ -1,6 +1,6 @@
--- Share of a model's weights that stay in a memory from run to run, where the run or the part's programs keep them: the one that fits
--- beside the activations of the whole batch, or where samples may pass one by one (`sample_share` is known) the one beside one
--- sample's, if the rest, read for each sample, is less.
+-- Share of a model's weights that stay in a memory from run to run, where the run or the part's programs keep them. They share it with
+-- the activations of the batch, or, where samples may run one by one (`sample_share` is known), with those of one sample if that reads
+-- fewer bytes.
 CREATE MACRO kept_weights(cache_state, keeps_weights, weight_byte, batch_share, sample_share, batch) AS
     CASE
         WHEN weight_byte > 0e0 AND (cache_state = 'weights_resident' OR (keeps_weights AND cache_state = 'warm'))

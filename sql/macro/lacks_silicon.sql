@@ -1,2 +1,2 @@
--- Whether a part of this status has no silicon that anybody could measure: simulated, or announced and not there yet.
+-- True for the status of a part without measurable silicon: simulated, or announced and not yet available.
 CREATE MACRO lacks_silicon(status) AS status IN ('announced', 'simulated');

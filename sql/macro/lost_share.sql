@@ -1,3 +1,3 @@
--- How much more of something a change takes, in hundredths of what there is now; null where it takes none, or less than half of one.
+-- Text for the growth of a quantity by a change, in percent of its present value; null below half a percent.
 CREATE MACRO lost_share(word, fraction) AS
     CASE WHEN fraction >= 5e-3 THEN CONCAT(CAST(CAST(ROUND(fraction * 1e2) AS BIGINT) AS VARCHAR), ' % ', word) END;

@@ -1,5 +1,5 @@
--- Time of ring all-reduces and all-gathers on some devices: what is added up is sent 2(N-1)/N times in 2(N-1) steps, what is
--- collected half of that in half the steps (Patarasuk and Yuan 2009). [s]
+-- Time of ring collectives on N devices: an all-reduce sends its bytes 2(N-1)/N times in 2(N-1) steps, an all-gather takes half the
+-- bytes and steps (Patarasuk and Yuan 2009). [s]
 CREATE MACRO ring_time(
     device_count, all_reduce_byte, all_reduce_count, all_gather_byte, all_gather_count, byte_per_s, call_s, step_s
 ) AS
