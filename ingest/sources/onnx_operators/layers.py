@@ -173,7 +173,7 @@ def local_response_norm(step: Step, source: Tensor) -> Tensor:
 
 @operator("Resize", "Upsample")
 def resize(step: Step, source: Tensor, *rest: Any) -> Tensor:
-    """Resize by the nearest pixel or by interpolation."""
+    """Interpolate to other sizes, or repeat the nearest pixel."""
     scales, sizes = rest[0] if step.operator == "Upsample" else rest[1], rest[2] if len(rest) > 2 else None
     spatial = source.dim() - 2
     asked = [int(n) for n in numbers(sizes)[-spatial:]] if sizes else None
