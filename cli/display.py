@@ -150,7 +150,7 @@ def _table_width() -> int:
 
 
 def fitted(text: str) -> str:
-    """Break lines that are wider than the terminal, at any character."""
+    """Wrap lines that are wider than the terminal, at any character."""
     most = _table_width()
     if all(len(line) <= most for line in text.split("\n")):
         return text

@@ -1,7 +1,7 @@
 """The user's cache: data that charz can make again, sealed, in a folder that only the user can read or write.
 
 The name of a kept file ends in its seal, a keyed hash of the rest of its name and of its content. The key lies elsewhere
-(`$XDG_STATE_HOME/charz/key`), so that a file which somebody else put into the cache, a cache that came from another machine and a
+(`$XDG_STATE_HOME/charz/key`), so that a file which somebody else wrote into the cache, a cache that came from another machine and a
 damaged file have no seal and are made anew. Charz reads a kept file as tables or JSON and never runs it.
 """
 
