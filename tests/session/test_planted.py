@@ -79,7 +79,7 @@ def test_charzs_own_objects_with_another_text_are_read_only_if_trusted(
 def test_what_is_there_besides_is_said_in_every_answer(statement: str, name: str, planted: Planted) -> None:
     with charz.open(planted(statement)) as db:
         for _ in range(2):
-            with pytest.warns(CharzWarning, match=f"did not put there: {name}"):
+            with pytest.warns(CharzWarning, match=f"charz did not create: {name}"):
                 db.models()
 
 
