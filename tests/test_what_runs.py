@@ -1,8 +1,8 @@
-"""Whatever a database names that would be imported, opened or unpickled runs only after `--trust`: every path from a row to what
-runs is walked in the call graph of the program.
+"""Names in a database are imported, opened or unpickled only after `--trust`: the tests walk every path from a row to such a call in
+the program's call graph.
 
-The graph takes more calls for possible than there are: a name means whatever its module imports or defines under it, an attribute of
-anything else every method of that name.
+The graph contains more calls than can happen: a name refers to its module's import or definition, any other attribute to every
+method of that name.
 """
 
 from __future__ import annotations
