@@ -1,5 +1,5 @@
-"""A file that others made: what shadows a function or changes charz's own is refused, what is there besides and what was changed is
-said in every answer, and what it names runs only if it is trusted."""
+"""A file that others made: macros that shadow functions and changed objects of charz are refused, other objects and changed rows are
+reported in every answer, and code that it names runs only if it is trusted."""
 
 from __future__ import annotations
 
