@@ -37,11 +37,11 @@ def cell(value: object) -> str:
 
 
 MOST_LETTERS = 4_000
-"""Of a text in a table for people: the rest of a longer one is counted."""
+"""Maximum length of a text in a table."""
 
 
 def short(text: str) -> str:
-    """The text, of a long one the beginning and how long it is."""
+    """Shorten a long text to its beginning and its length."""
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters, --format csv writes all)"
 
 

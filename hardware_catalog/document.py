@@ -68,7 +68,7 @@ def read(path: Path) -> Any:
 
 
 def _value(node: yaml.Node, path: Path) -> Any:
-    """What a node says, as plain data. Raises `CatalogError` for a key that is there twice."""
+    """Convert a node to plain data. Raises `CatalogError` for a duplicate key."""
     if isinstance(node, yaml.SequenceNode):
         return [_value(one, path) for one in node.value]
     if not isinstance(node, yaml.MappingNode):

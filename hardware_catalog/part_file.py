@@ -43,7 +43,7 @@ _WRITTEN_AS = {
 
 
 def is_name(text: object) -> bool:
-    """Whether a text can be the name of a part, of a row of it or of a source."""
+    """Return True if a text is a valid name of a part, of one of its rows or of a source."""
     return isinstance(text, str) and NAME.fullmatch(text) is not None
 
 
@@ -89,12 +89,12 @@ class _Reader:
         return part
 
     def name(self, place: str, name: object, remedy: str = "") -> None:
-        """Hold a name that files, columns and statements are named by against `NAME`."""
+        """Check a name against `NAME`, since files, columns and statements use it."""
         if not is_name(name):
             self.fault(place, None if name is None else repr(name), f"{remedy}{NAME_REMEDY}")
 
     def aliases(self, names: object) -> list[str]:
-        """What else people call the part: texts of one line, which name nothing but it."""
+        """Check the part's other names: texts of one line."""
         if isinstance(names, list) and all(isinstance(name, str | int | float) for name in names):
             found = [str(name) for name in names]
             if all(name.isprintable() and 0 < len(name) <= MOST_ALIAS_LETTERS for name in found):

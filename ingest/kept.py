@@ -1,7 +1,7 @@
-"""Traces that are kept between runs: a model traced in a process of its own, by what that read.
+"""Cache of traces: a model is traced in its own process, and the trace is kept with hashes of the files that process read.
 
-`python -m charz.ingest.kept` is that process: it reads a request from standard input, traces, and writes the rows, or why there are
-none, with every file of the user's that it opened. A trace that is kept holds for as long as these files have the same content.
+`python -m charz.ingest.kept` is that process: it reads a request from standard input, traces, and writes the rows or an error, with
+every user file that it opened. A kept trace is valid while these files have the same content.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What came of a request."""
+    """The result of a request."""
 
     result: Ingested | str
-    """The rows, or one line on why there are none."""
+    """The rows, or an error of one line."""
     files: tuple[tuple[str, str], ...]
-    """Files that were read, relative to the folder where they lie beneath it, each with a hash of its content."""
+    """Files that were read, each with a hash of its content; paths in the request's folder are relative to it."""
 
 
 def traced(request: Request, where: Path, place: str) -> tuple[Ingested, bool]:
-    """The rows of a model whose code lies in `where`, and whether they were kept; `place` names what `where` holds, the same
-    of the same content. Raises `CharzError` where the model cannot be traced."""
+    """Return the rows of a model whose code lies in `where`, and True if they come from the cache. `place` identifies the content
+    of `where`. Raises `CharzError` if the model cannot be traced."""
     asked = f"{request.text!r} {request.inputs!r} {request.rules.fingerprint} {environment()} {place}"
     name = f"trace-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
     content = cache.read(name, _ENDING)
@@ -63,7 +63,7 @@ def traced(request: Request, where: Path, place: str) -> tuple[Ingested, bool]:
         raise CharzError("a version cannot be ingested", request.text, lines[-1] if lines else "no message")
     found = _decoded(done.stdout)
     if found is None:
-        raise CharzError("a version cannot be ingested", request.text, "its process wrote what are no rows")
+        raise CharzError("a version cannot be ingested", request.text, "its process wrote no valid rows")
     if isinstance(found.result, str):
         raise CharzError("a version cannot be ingested", request.text, found.result)
     cache.write(name, _ENDING, done.stdout)
@@ -75,7 +75,7 @@ def _encoded(trace: Trace) -> bytes:
 
 
 def _decoded(content: bytes) -> Trace | None:
-    """A trace from JSON, of which nothing is run; None where it is none."""
+    """Decode a trace from JSON without running code; return None if it is not a trace."""
     try:
         found = json.loads(content)
         return Trace(decoded(found["rows"]), tuple((str(name), str(seen)) for name, seen in found["files"]))
@@ -84,7 +84,7 @@ def _decoded(content: bytes) -> Trace | None:
 
 
 def _hash(path: Path) -> str:
-    """A hash of a file's content; empty where there is none."""
+    """Hash a file's content; return an empty text if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -96,7 +96,7 @@ def _of_user(path: str, installed: Sequence[str]) -> bool:
 
 
 def main() -> None:
-    """Trace what standard input asks for and write what came of it to standard output."""
+    """Trace the request on standard input and write the result to standard output."""
     opened: set[str] = set()
 
     def note(event: str, given: tuple[object, ...]) -> None:
@@ -104,7 +104,7 @@ def main() -> None:
             opened.add(os.path.realpath(given[0]))
 
     request: Request = pickle.load(sys.stdin.buffer)
-    out, sys.stdout = sys.stdout, sys.stderr  # what the model's own code prints is no answer
+    out, sys.stdout = sys.stdout, sys.stderr  # keep output of the model's code out of the result
     sys.addaudithook(note)
     from .run import attempt
     from .sources.spec import parse
@@ -128,11 +128,11 @@ def main() -> None:
 
 
 def _libraries() -> list[str]:
-    """Folders of installed libraries."""
+    """List folders of installed libraries."""
     return [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
 
 
 if __name__ == "__main__":
-    from charz.ingest import kept  # so that what is written is of the module and not of `__main__`
+    from charz.ingest import kept  # so that pickled classes belong to this module, not to `__main__`
 
     kept.main()

@@ -43,7 +43,7 @@ class Ingested:
 
 
 def encoded(result: Ingested | str) -> str:
-    """A model's rows, or why there are none, as JSON: what reads it runs nothing."""
+    """Encode a model's rows or an error as JSON, which can be read without running code."""
     if isinstance(result, str):
         return json.dumps({"error": result})
     columns = {row_type.TABLE: values for row_type, values in result.columns.items()}
@@ -51,7 +51,7 @@ def encoded(result: Ingested | str) -> str:
 
 
 def decoded(text: str | bytes) -> Ingested | str:
-    """The rows that `encoded` wrote, or why there are none. Raises `ValueError` for a text that it did not write."""
+    """Decode the rows or the error that `encoded` wrote. Raises `ValueError` for another text."""
     found = json.loads(text)
     if isinstance(found, dict) and isinstance(error := found.get("error"), str):
         return error

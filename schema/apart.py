@@ -1,4 +1,4 @@
-"""Questions about a file that no name of the file answers: a macro of it may take the place of any function, `+` among them."""
+"""Queries without the names of a file: a macro of it may shadow any function, `+` among them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import duckdb
 
 @contextlib.contextmanager
 def apart(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """A cursor that finds no name of the file unless it says which database it means, and the name of that."""
+    """Yield a cursor that finds names of the file only if qualified by its database, and the name of that database."""
     ((current,),) = connection.execute("SELECT system.main.current_database()").fetchall()
     with connection.cursor() as cursor:
         cursor.execute("SET search_path = 'temp.main'")

@@ -1,8 +1,8 @@
-"""What charz can make again, kept in the user's cache: data alone, sealed, in a folder that only its user can read or write.
+"""The user's cache: data that charz can make again, sealed, in a folder that only the user can read or write.
 
 The name of a kept file ends in its seal, a keyed hash of the rest of its name and of its content. The key lies elsewhere
-(`$XDG_STATE_HOME/charz/key`), so that a file which somebody else put into the cache, a cache that came from another machine and a
-damaged file have no seal and are made anew. Nothing that is kept is ever run: what reads it takes tables or JSON of it.
+(`$XDG_STATE_HOME/charz/key`), so that a file which somebody else wrote into the cache, a cache that came from another machine and a
+damaged file have no seal and are made anew. Charz reads a kept file as tables or JSON and never runs it.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTE = 100 * 10**6
-"""Size of all that is kept: the files that were used least recently go first."""
+"""Maximum size of the cache; the least recently used files are deleted first. [byte]"""
 
 _KEY_BYTE = 32
 _SEAL_LETTERS = 32
 _LEFT_OVER_S = 3600.0
-"""Age of a file without a seal from which no process can still be writing it. [s]"""
+"""Age at which an unsealed file counts as abandoned by its writer. [s]"""
 
 _said: list[str] = []
 
 
 def folder() -> Path:
-    """Where charz keeps what it can make again."""
+    """Return the folder of the cache."""
     return _home("XDG_CACHE_HOME", ".cache")
 
 
 def said() -> list[str]:
-    """Lines about kept files that were not used, each once."""
+    """Return the messages about unused kept files, without duplicates, and clear them."""
     found = list(dict.fromkeys(_said))
     _said.clear()
     return found
 
 
 def find(name: str, ending: str) -> Path | None:
-    """The kept file of a name, where its seal, owner and mode are right; any other of that name is deleted, and a line names it."""
+    """Find the kept file of a name whose seal, owner and mode are right; delete and report any other of that name."""
     place = folder()
     key = _key()
     if key is None or not _is_folder_sound(place):
@@ -59,7 +59,7 @@ def find(name: str, ending: str) -> Path | None:
 
 
 def read(name: str, ending: str) -> bytes | None:
-    """The content of the kept file of a name; None where there is no sound one."""
+    """Read the kept file of a name; return None if no valid one exists."""
     path = find(name, ending)
     if path is None:
         return None
@@ -70,7 +70,7 @@ def read(name: str, ending: str) -> bytes | None:
 
 
 def write(name: str, ending: str, content: bytes) -> Path | None:
-    """Keep a content under a name, in place of what was kept under it; None where the cache cannot be written."""
+    """Keep a content under a name and replace the previous one; return None if the cache is not writable."""
     with making(name, ending) as part:
         if part is None:
             return None
@@ -83,8 +83,8 @@ def write(name: str, ending: str, content: bytes) -> Path | None:
 
 @contextlib.contextmanager
 def making(name: str, ending: str) -> Iterator[Path | None]:
-    """A path in the cache at which a file can be made before `keep` gives it its name; gone at the end. None where the cache
-    cannot be written."""
+    """Yield the path of a temporary file in the cache for `keep`, and delete it at the end; yield None if the cache is not
+    writable."""
     place = folder()
     if _key() is None or not _is_made(place):
         yield None
@@ -104,7 +104,7 @@ def making(name: str, ending: str) -> Iterator[Path | None]:
 
 
 def keep(part: Path, name: str, ending: str) -> Path | None:
-    """Seal a file that `making` gave the path of and put it in its place; None where that cannot be done."""
+    """Keep a file from `making` under its sealed name; return None if that fails."""
     key = _key()
     if key is None:
         return None
@@ -122,7 +122,7 @@ def keep(part: Path, name: str, ending: str) -> Path | None:
 
 
 def contents() -> list[tuple[str, int]]:
-    """Names and sizes of all files in the cache, the largest first. [byte]"""
+    """List names and sizes of all files in the cache, the largest first. [byte]"""
     found = []
     for path in folder().glob("*"):
         with contextlib.suppress(OSError):
@@ -131,7 +131,7 @@ def contents() -> list[tuple[str, int]]:
 
 
 def fault_of_folder() -> str:
-    """Why nothing is kept; empty where the cache can be used."""
+    """Return why the cache is unusable, or an empty text if it is usable."""
     if _key() is None:
         return f"no key can be kept in {_home('XDG_STATE_HOME', '.local/state')}"
     place = folder()
@@ -149,7 +149,7 @@ def _home(variable: str, otherwise: str) -> Path:
 
 
 def _fault(path: Path, key: bytes, name: str, ending: str) -> str:
-    """Why a kept file is not used; empty where it is sound."""
+    """Return why a kept file is invalid, or an empty text if it is valid."""
     try:
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):
@@ -185,7 +185,7 @@ def _delete(path: Path) -> None:
 
 
 def _is_made(place: Path) -> bool:
-    """Whether there is a folder of this user's alone, made where there is none."""
+    """Create a folder for this user alone if it is missing; return True if it is private and writable."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -194,7 +194,7 @@ def _is_made(place: Path) -> bool:
 
 
 def _is_folder_sound(place: Path) -> bool:
-    """Whether a folder is this user's and nobody else can write to it; one that others may only read is closed to them."""
+    """Ensure that a folder of this user has mode 0700; return False if it is missing or belongs to somebody else."""
     try:
         state = place.stat()
         if not stat.S_ISDIR(state.st_mode):
@@ -213,7 +213,7 @@ def _is_folder_sound(place: Path) -> bool:
 
 
 def _key() -> bytes | None:
-    """The key of this user's seals, made where there is none; None where none can be kept."""
+    """Return the key of this user's seals, created if missing; return None if it cannot be stored."""
     place = _home("XDG_STATE_HOME", ".local/state")
     path = place / "key"
     for _ in range(3):
@@ -236,8 +236,8 @@ def _key() -> bytes | None:
 
 
 def _stored_key(path: Path) -> bytes | None:
-    """The key in a file; one that others can read or that is cut off is deleted. Raises `FileNotFoundError` where there is none
-    then."""
+    """Return the key in a file. Raises `FileNotFoundError` if it is missing, or was deleted because others can read it or it is
+    cut off."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -257,7 +257,7 @@ def _stored_key(path: Path) -> bytes | None:
 
 
 def _trim(newest: Path) -> None:
-    """Delete the files that were used least recently until all take less than they may, and what killed processes have left."""
+    """Delete abandoned temporary files, and the least recently used files beyond `MOST_BYTE`."""
     states = []
     for path in newest.parent.glob("*"):
         with contextlib.suppress(OSError):

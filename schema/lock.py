@@ -92,7 +92,7 @@ def _acquire(lock: Path, name: Path, deadline: float) -> int:
 
 
 def _sign(descriptor: int, lock: Path, name: Path) -> None:
-    """Write down who holds the lock; where there is no room for that, the lock is gone again."""
+    """Write the process id into the lock; remove the lock if that fails."""
     try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())
@@ -102,7 +102,7 @@ def _sign(descriptor: int, lock: Path, name: Path) -> None:
 
 
 def _is_acquired(descriptor: int, lock: Path) -> bool:
-    """Return whether this process has the lock on the file of that name: an owner unlinks the file, and the lock then guards nothing."""
+    """Return True if this process has the lock on the named file; a lock on a file that its owner unlinked guards nothing."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(descriptor), lock.stat())

@@ -1,9 +1,9 @@
-"""What a file holds that charz did not put there, what it lacks of charz's, and which of its shipped rows are others.
+"""Finds foreign objects in a file, missing objects of charz, and changed shipped rows.
 
-A database is input too: a view may read any file, a trigger changes rows when others are written, a macro may take the
-name of a function that charz calls, `+` and `=` among them. So the questions here are asked where no name of the file is found
-(`apart`). What is charz's own is told by a file that charz has just made: what a file says of itself (`view_catalog`,
-`maintenance_trigger`) proves nothing, and is compared as well.
+A database is untrusted input: a view may read any file, a trigger may change rows on a write, a macro may shadow a function
+that charz calls, `+` and `=` among them. So these queries run where no name of the file is visible (`apart`). The reference is a
+file that charz has just made: a file's description of itself (`view_catalog`, `maintenance_trigger`) proves nothing, and is
+compared as well.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OBJECTS = """
     FROM duckdb_schemas()
     WHERE database_name = $1 AND NOT internal
 """
-"""What acts on who reads the file."""
+"""Query of the objects that affect readers of the file."""
 
 _WRITTEN = """
     SELECT 'trigger ' || trigger_name || ' on ' || schema_name || '.' || table_name, sql
@@ -72,7 +72,7 @@ _WRITTEN = """
     FROM duckdb_views()
     WHERE database_name = $1 AND NOT internal AND comment IS NOT NULL
 """
-"""What acts on who writes it, and texts."""
+"""Query of the objects that affect writers of the file, and of comments."""
 
 _COLUMNS = """
     SELECT schema_name || '.' || table_name || '.' || column_name || ' ' || data_type
@@ -85,61 +85,62 @@ _OWN_ROWS = ("view_catalog", "view_column", "maintenance_trigger")
 """Tables in which a file describes its objects."""
 
 _DESCRIBING = "view_column"
-"""Of these the one that no answer follows from."""
+"""The table of `_OWN_ROWS` on which no answer depends."""
 
 _GROWING = frozenset({"source"})
-"""Shipped tables to which people add rows that no shipped row follows from."""
+"""Shipped tables to which users add rows; no shipped row depends on these."""
 
 _ACTING = ("view ", "trigger ", "macro ")
-"""How names of objects begin that do something of themselves."""
+"""Prefixes of the names of objects that run code."""
 
 _FOR_WRITERS = ("trigger ", "comment ")
 
 _CATALOG_ROWS = "catalog_rows"
-"""Key of `charz_meta` under which a file says which rows are shipped, by table."""
+"""Key of `charz_meta` that lists the shipped rows by table."""
 
 
 class Own(TypedDict):
-    """What a file that charz has just made holds."""
+    """The contents of a file that charz has just made."""
 
     objects: dict[str, str]
-    """Digests of texts by name."""
+    """Digests of objects' texts by name."""
     rows: dict[str, str]
-    """Digests of the rows of each table that is shipped, by table."""
+    """Digests of the rows of shipped tables, by table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a file holds that charz did not put there."""
+    """The differences of a file from one that charz made."""
 
     shadowing: tuple[str, ...] = ()
-    """Macros that take the name of a function."""
+    """Macros that shadow a function."""
     changed: tuple[str, ...] = ()
-    """Objects of charz's names that are others, and tables in which the file says what it is made of."""
+    """Objects with charz's names and other texts, and differing tables of `_OWN_ROWS`."""
     further: tuple[str, ...] = ()
-    """Objects of other names."""
+    """Objects with other names than charz's."""
     lacking: tuple[str, ...] = ()
-    """Objects of charz's that are not there."""
+    """Missing objects of charz."""
     tables: tuple[str, ...] = ()
     """Shipped tables with other rows."""
 
     @property
     def acting(self) -> list[str]:
-        """What may run when the file is written, sorted; rows that say what the file is made of are made anew unread."""
+        """Objects that may run when the file is written, sorted. Comments and rows that describe the file are excluded: charz
+        replaces them unread."""
         further = [name for name in self.further if name.startswith(_ACTING)]
         changed = [name for name in self.changed if not name.startswith(("comment ", "rows of "))]
         return sorted([*self.shadowing, *changed, *further])
 
 
 def own(connection: duckdb.DuckDBPyConnection) -> Own:
-    """What a file that charz has just made holds; what follows compares others with it."""
+    """Describe a file that charz has just made, as the reference for other files."""
     tables = sorted(json.loads(about.read(connection)[_CATALOG_ROWS]))
     return {"objects": objects(connection, is_whole=True), "rows": _row_digests(connection, [*tables, *_OWN_ROWS])}
 
 
 def objects(connection: duckdb.DuckDBPyConnection, is_whole: bool = False) -> dict[str, str]:
-    """Digests of the texts of all objects of the file, by name, e.g. `trigger NAME on main.TABLE`; with `is_whole` those too
-    that matter to who writes it alone."""
+    """Return digests of the texts of all objects of the file, by name, e.g. `trigger NAME on main.TABLE`; with `is_whole` also
+    triggers and comments."""
     query = f"{_OBJECTS} UNION ALL {_WRITTEN}" if is_whole else _OBJECTS
     with apart(connection) as (cursor, current):
         return {name: _digest(comparable(text or "")) for name, text in cursor.execute(query, [current]).fetchall()}
@@ -148,10 +149,10 @@ def objects(connection: duckdb.DuckDBPyConnection, is_whole: bool = False) -> di
 def found(
     connection: duckdb.DuckDBPyConnection, known: Own, is_whole: bool = False, compare_texts: bool = True
 ) -> Found:
-    """What is not charz's own in a file.
+    """Find what is not charz's own in a file.
 
-    `is_whole` looks at triggers and comments of columns too. Without `compare_texts` a name is enough: for a file that another
-    charz made, whose objects of these names are dropped unevaluated when this charz's take their place.
+    `is_whole` includes triggers and comments. Without `compare_texts` only names are compared: for a file of another charz
+    version, whose objects of these names are replaced without being run.
     """
     there = objects(connection, is_whole)
     if compare_texts:
@@ -179,7 +180,7 @@ def found(
 
 
 def _shadowing(connection: duckdb.DuckDBPyConnection, names: list[str]) -> list[str]:
-    """Macros among some objects that take the name of a function of the engine."""
+    """Return the macros among objects that shadow a function of the engine, sorted."""
     macros = {name.partition(".")[2].lower(): name for name in names if name.startswith("macro ")}
     if not macros:
         return []
@@ -191,8 +192,8 @@ def _shadowing(connection: duckdb.DuckDBPyConnection, names: list[str]) -> list[
 def altered(
     connection: duckdb.DuckDBPyConnection, template: duckdb.DuckDBPyConnection, tables: tuple[str, ...]
 ) -> dict[str, int]:
-    """Shipped rows that are others in a file, or gone from it, and rows that it has of shipped parts besides, by table; what is
-    of parts that it does not have or that are its user's own is left out."""
+    """Count by table the shipped rows that a file changed or lacks, or the rows that it adds to shipped parts if those are more.
+    Parts that the file lacks and its user's own parts are ignored."""
     counts = {}
     theirs, ours = _parts(connection), _parts(template)
     for table in tables:
@@ -207,12 +208,12 @@ def altered(
 
 
 def shadowing(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Macros of a file that take the name of a function of the engine."""
+    """Return the macros of a file that shadow a function of the engine."""
     return _shadowing(connection, list(objects(connection)))
 
 
 def drop_macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
-    """Drop macros that `shadowing` names, in the caller's transaction."""
+    """Drop the macros that `shadowing` returned, in the caller's transaction."""
     for name in names:
         schema, _, macro = name.removeprefix("macro ").partition(".")
         query = "SELECT DISTINCT function_type FROM duckdb_functions() WHERE database_name = $1 AND function_name = $2"
@@ -233,8 +234,8 @@ def _unnumbered(name: str) -> str:
 
 
 def lacking(connection: duckdb.DuckDBPyConnection, own: duckdb.DuckDBPyConnection) -> list[str]:
-    """Views, columns, and tables on what it is made of that a file lacks or has otherwise, sorted; `own` is one that
-    this charz has just made. Triggers are left to `triggers.missing`."""
+    """List missing objects, missing columns and differing tables of `_OWN_ROWS` of a file, sorted; `own` is a file that this charz
+    has just made. `triggers.missing` lists triggers."""
     names = [name for name in objects(own).keys() - objects(connection).keys() if not name.startswith("table ")]
     columns = [f"column {column}" for column in sorted(_columns(own) - _columns(connection))]
     rows = [f"rows of {table}" for table in _OWN_ROWS if _rows(own, table) != _rows(connection, table)] if not columns else []
@@ -258,7 +259,7 @@ def _parts(connection: duckdb.DuckDBPyConnection) -> set[object]:
 
 
 def _row_digests(connection: duckdb.DuckDBPyConnection, tables: list[str]) -> dict[str, str]:
-    """A digest of the rows of each table, in whatever order they are, in one query."""
+    """Return a digest of the rows of each table, independent of their order, in one query."""
     if not tables:
         return {}
     with apart(connection) as (cursor, current):

@@ -1,4 +1,4 @@
-"""What all tests share: files that are made once a run, whichever worker needs them first."""
+"""Fixtures of all tests: files that the first worker to need them makes, once for each run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say at the end what the tests took."""
+    """Register the report of CPU time."""
     from cost import Cost
 
     config.pluginmanager.register(Cost(), "charz-cost")
@@ -64,7 +64,7 @@ IN_FULL = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A run of everything leaves these to the full stage; whoever names a folder or a test means it."""
+    """Mark tests for their stages in a run of everything; a run that names a folder or a test has no stages."""
     if config.args != config.getini("testpaths"):
         return
     from stages import leaves
@@ -87,19 +87,19 @@ OF_THE_MACHINE = (
     "the hardware facts are not beside the repository",
     "../shared/measurements is not here",
 )
-"""Reasons for which a test may be skipped where all that charz asks for is installed (`CI`): the user, the system, data of
-others that no repository may hold."""
+"""Reasons for which a test may be skipped in `CI`, where all dependencies are installed: the user, the system, data of others that
+no repository may contain."""
 
 
 def _must_run(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """True for what is skipped though nothing may be missing."""
+    """Return True for a test that is skipped in CI without one of these reasons."""
     is_skipped = report.outcome == "skipped" and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true"
     return is_skipped and not any(reason in str(report.longrepr) for reason in OF_THE_MACHINE)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that is skipped for something missing has failed."""
+    """Fail a test in CI that is skipped for something missing."""
     report = yield
     if _must_run(report):
         report.outcome, report.longrepr = "failed", f"skipped in CI: {report.longrepr}"
@@ -110,7 +110,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, p
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """So has a file of tests."""
+    """Fail a file of tests in CI that is skipped for something missing."""
     report = yield
     if _must_run(report):
         report.outcome, report.longrepr = "failed", f"skipped in CI: {report.longrepr}"
@@ -147,12 +147,12 @@ PARTS = (
 )  # fmt: skip
 """Parts of most families, siblings among them: what a change of a file works out anew goes with their number."""
 WITH_FEW_PARTS = ("answers", "cli", "ingest", "metamorphic", "schema", "session")
-"""Folders whose tests make new files of these parts alone; a module or a test that asks for others says so (`whole_catalog`)."""
+"""Folders whose tests make new files of these parts alone, except modules and tests marked `whole_catalog`."""
 
 
 @contextlib.contextmanager
 def cache(folder: Path) -> Iterator[None]:
-    """charz and the processes that it starts keep what they can make again in this folder, new files among it."""
+    """Use this folder as the cache of charz and of the processes that it starts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield
@@ -196,7 +196,7 @@ def _of_some_parts(connection: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_parts_in_new_files(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In folders whose tests ask for no other parts."""
+    """The small cache, for folders of `WITH_FEW_PARTS`."""
     folder = request.path.relative_to(Path(__file__).parent).parts[0]
     if folder in WITH_FEW_PARTS and not request.node.get_closest_marker("whole_catalog"):
         with cache(request.getfixturevalue("small_cache")):
@@ -207,7 +207,7 @@ def _few_parts_in_new_files(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def whole_catalog(users_cache: Path) -> Iterator[None]:
-    """New files have every part of the catalog in this test; a module says it with the marker of this name."""
+    """A cache in which new files have every part of the catalog; the marker of this name does the same for a module."""
     with cache(users_cache):
         yield
 
@@ -227,7 +227,7 @@ def few_parts(once: Once, small_cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def file(once: Once, few_parts: Path, small_cache: Path) -> Path:
-    """A database of some parts with three generated models, of which one is said to decode; tests only read it."""
+    """A database of some parts with three generated models, one of which decodes; tests only read it."""
 
     def make(path: Path) -> None:
         with cache(small_cache):

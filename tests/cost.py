@@ -1,7 +1,7 @@
-"""What tests cost: CPU time in U, by folder, at the end of every run.
+"""Report of the tests' CPU time in U, by folder, at the end of every run.
 
 U is the CPU time of ten million empty passes of a Python loop, so that figures of machines and of hours compare. The time of a
-test holds its own fixtures and the processes that it waited for. A fixture that a whole run shares counts where it was made first.
+test includes its own fixtures and the processes that it waited for. A shared fixture counts for the test that made it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Cost:
         self.has_reason: set[str] = set()
 
     def pytest_runtest_logstart(self) -> None:
-        """What lies between two tests belongs to neither."""
+        """Exclude the time between two tests."""
         self.last = _cpu_s()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item):  # type: ignore[no-untyped-def]
-        """A report says what its phase took; xdist sends that on."""
+        """Add the CPU time of the phase to its report, which xdist sends on."""
         report = yield
         now = _cpu_s()
         report.cpu_s, self.last = now - self.last, now
@@ -113,7 +113,7 @@ def _commit(root: Path) -> str:
 
 
 def _unit_s() -> float:
-    """U now. [CPU s]"""
+    """Measure U. [CPU s]"""
     start = time.process_time()
     for _ in range(10_000_000):
         pass

@@ -2,7 +2,7 @@
 
     python -m tests.model_facts    # trace and write them anew, after a change of what ingest writes
 
-`tests/ingest/test_model_facts.py` holds them against a fresh ingest.
+`tests/ingest/test_model_facts.py` compares them with a fresh ingest.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from charz.ingest.write import MODEL_TABLES
 MODELS = ("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "swin_t", "vit_b_16")
 FOLDER = Path(__file__).parent / "facts"
 OF_A_RUN = ("charz_version", "ingest_s", "request_hash", "rules_fingerprint")
-"""What a model's row says of the run that wrote it, not of the model."""
+"""Columns of a model's row that describe the run that wrote it, not the model."""
 
 
 def path(name: str) -> Path:
-    """The file of a model."""
+    """Return the path of a model's file."""
     return FOLDER / f"{name}.parquet"
 
 
 @functools.cache
 def rules() -> Rules:
-    """The compiler's rules from the shipped catalog."""
+    """Load the compiler's rules from the shipped catalog."""
     return from_rows(loader.load().rows)
 
 
 @functools.cache
 def kept(name: str) -> Ingested:
-    """The rows of a model as ingest would hand them on now."""
+    """Return the stored rows of a model as a current ingest would."""
     (row,) = pq.read_table(path(name)).to_pylist()
     by_table = {row_type.TABLE: row_type for row_type in MODEL_TABLES}
     columns = {by_table[table]: values for table, values in row.items() if table != "model"}
@@ -55,14 +55,14 @@ def kept(name: str) -> Ingested:
 
 
 def stated(made: Ingested) -> dict[str, dict[str, Any]]:
-    """What a file holds of a model: a row of one struct a table, which a list of each column makes up."""
+    """Return the content of a model's file: one struct for each table, with one list for each column."""
     model = {name: value for name, value in made.model.items() if name not in OF_A_RUN}
     return {"model": model} | {row_type.TABLE: dict(values) for row_type, values in made.columns.items()}
 
 
 @functools.cache
 def fresh(name: str) -> Ingested:
-    """The rows of a model, traced now."""
+    """Trace a model and return its rows."""
     return pipeline.ingest(parse(name), rules())
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 Rules = dict[str, frozenset[str]]
-"""Folders that the modules of a folder may import, beside itself."""
+"""Folders that the modules of a folder may import, other than itself."""
 
 
 def rules(page: str) -> Rules:
@@ -30,7 +30,7 @@ def rules(page: str) -> Rules:
 
 
 def imported(text: str, module: str) -> Iterator[str]:
-    """Modules of charz that a module's text names in imports, wherever they stand, as paths below the package; a name
+    """Modules of charz that a module's text names in imports anywhere, as paths below the package; a name
     that is taken from a package counts as a module of it."""
     package = module.split("/")[:-1]
     for node in ast.walk(ast.parse(text)):
@@ -78,7 +78,7 @@ def sources() -> dict[str, str]:
 
 
 def circles(texts: dict[str, str]) -> list[list[str]]:
-    """Modules that import each other, wherever the imports stand."""
+    """Modules that import each other, anywhere in their texts."""
     named = {module.removesuffix(".py").removesuffix("/__init__"): module for module in texts}
     graph: nx.DiGraph[str] = nx.DiGraph()
     for module, text in texts.items():

@@ -20,7 +20,7 @@ from charz.cli import reference
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("cli", "hardware_catalog", "ingest", "schema", "sql")
 MODULES = ("__init__.py", "__main__.py", "confined.py", "py.typed", "sandbox.py", "session")
-"""What stands in `src/charz` beside the links."""
+"""Entries of `src/charz` that are not links."""
 
 
 def project() -> dict[str, object]:
@@ -244,7 +244,7 @@ def test_a_skipped_test_fails_where_nothing_may_be_missing(tmp_path: Path, ci: s
 
 
 def test_the_accuracy_that_the_readme_states_is_that_of_the_pages() -> None:
-    """Each row's counts and shares stand in one row of its page, with the words before the colon."""
+    """Each row's counts and shares are in one row of its page, with the words before the colon."""
     row = re.compile(
         r"^\| ([^|]+) \| \[[^\]]+\]\((docs/[\w-]+\.md)\) \| (\d+) \| (0\.\d+) \| (0\.\d+) \|$", re.MULTILINE
     )

@@ -1,8 +1,8 @@
-"""Whatever a database names that would be imported, opened or unpickled runs only after `--trust`: every path from a row to what
-runs is walked in the call graph of the program.
+"""Names in a database are imported, opened or unpickled only after `--trust`: the tests walk every path from a row to such a call in
+the program's call graph.
 
-The graph takes more calls for possible than there are: a name means whatever its module imports or defines under it, an attribute of
-anything else every method of that name.
+The graph contains more calls than can happen: a name refers to its module's import or definition, any other attribute to every
+method of that name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDERS = {"ingest": "ingest", "schema": "schema", "sql": "sql", "hardware_catal
 """Folders of the package, by their names in it."""
 
 GATE = "ingest.sources.spec:of_database"
-"""What a text of a row goes through before it says what is imported or opened."""
+"""Function that checks a row's text before the text names an import or a file to open."""
 
 RUNNING = {
     "import_module", "__import__", "exec", "eval", "exec_module", "spec_from_file_location", "run_module", "run_path", "loads", "load",
@@ -66,7 +66,7 @@ PROCESSES = [
 """Functions that start a process, with what runs in it."""
 
 COLUMNS = ("source", "input_signature", "specialized_reason")
-"""Columns of `model` in which a file says how the model was made."""
+"""Columns of `model` that describe how the model was made."""
 
 READS_AS_DATA = {
     "ingest.run:_taken": "compares it with the request's",
@@ -207,19 +207,19 @@ def _runs(called: ast.expr, module: Module) -> bool:
     owner = called.value.id if isinstance(called.value, ast.Name) else ""
     if called.attr in ("run", "call", "check_call") and owner == "subprocess":
         return True
-    if called.attr in ("eval", "exec") or owner in HARMLESS_OWNERS:  # `Module.eval` of torch says how it runs
+    if called.attr in ("eval", "exec") or owner in HARMLESS_OWNERS:  # `Module.eval` of torch sets a mode
         return False
     is_own = module.imported.get(owner, "x").partition(":")[0].split(".")[0] in FOLDERS  # e.g. `loader.load`
     return called.attr in RUNNING and not is_own
 
 
 def test_every_function_that_runs_what_it_is_given_is_known(known: dict[str, Module]) -> None:
-    """A new one says here whose text it runs."""
+    """A new function must be added to `KNOWN` with the origin of its text."""
     assert running(known) == KNOWN.keys()
 
 
 def _reads(body: ast.AST) -> set[str]:
-    """Columns of `model` that say how it was made, named in a statement of a body."""
+    """Columns of `COLUMNS` that a statement of a body names."""
     texts = [n.value for n in ast.walk(body) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     statements = [text for text in texts if re.search(r"\bFROM model\b", text)]
     found = {column for column in COLUMNS for text in statements if re.search(rf"\b{column}\b", text)}

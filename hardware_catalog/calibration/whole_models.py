@@ -23,12 +23,12 @@ LOW, HIGH = 0.1, 0.9
 """Quantiles of a band: a nominal 80 % interval."""
 
 _LEAST_ROWS = 12
-"""Left-out rows a band needs; a finer class with fewer has none and takes the coarser one."""
+"""Minimum left-out rows for a band; a class with fewer rows uses the band of all."""
 
 
 @dataclass
 class Calibration:
-    """What one scope and backend came out as."""
+    """The calibration of one scope and backend."""
 
     scope: str
     backend: str
@@ -89,7 +89,7 @@ def calibrate(
 
 
 def _left_out_by(kernels: Kernels) -> str:
-    """Families, or models where one family has half the rows: a suite of small networks is one family."""
+    """Choose to leave out families, or models if one family has half the rows: a suite of small networks is one family."""
     largest = kernels.cases["architecture_family"].value_counts()["count"].max()
     return "model" if 2 * int(largest) >= len(kernels.cases) else "architecture_family"  # type: ignore[arg-type]  # a count
 
@@ -107,7 +107,7 @@ def _source(kernels: Kernels, scope: str, backend: str) -> Source:
 
 
 def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: str) -> fitting.Fit:
-    """Values in force before the fit, of the given scopes, the later ones the more specific."""
+    """Collect the values in force before the fit; later scopes override earlier ones."""
     value: dict[fitting.Key, float] = {}
     class_of: dict[str, str] = {}
     for scope in scopes:
@@ -129,8 +129,8 @@ def prior_from_rows(efficiency: pl.DataFrame, scopes: Sequence[str], backend: st
 
 
 def error_table(calibration: Calibration) -> pl.DataFrame:
-    """Score of the left-out predictions by part, format and version; `left_out` says what the fit did
-    not see, `nothing fitted` stands for the rows in force before."""
+    """Score the left-out predictions by part, format and version; `left_out` names what the fit did not see, and
+    `nothing fitted` marks the rows in force before."""
     by = ["hardware", "backend", "memory_format", "software"]
     tables = [
         errors.table(calibration.cases, by, "prior_s").with_columns(left_out=pl.lit("nothing fitted")),
@@ -142,17 +142,16 @@ def error_table(calibration: Calibration) -> pl.DataFrame:
 
 
 def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Efficiency]:
-    """The fitted rows; none where the rows in force predict families left out as well, unless the cases are a
-    suite that shows each kernel class in few networks: without those nothing is known of it. A class or format
-    whose half_work was fitted for all shares it. They are numbered from 1: `store.numbered` gives them numbers that are
-    free where they go."""
+    """Return the fitted rows, or an empty list if the rows in force predict left-out families as well. A suite always returns
+    rows, since it shows each kernel class in only a few networks. Classes and formats without their own half_work use the
+    shared one. Rows are numbered from 1; `store.numbered` replaces these by free numbers."""
     if not (calibration.is_better or is_suite):
         return []
     fitted = calibration.fit
     error = errors.table(calibration.cases, [], "family_out_s")["median_error"][0]
     note = f"fitted on {fitted.rows} rows; median |log ratio| {error:.3f} with model families left out"
-    # A part's rows win over all of its family's, also its `*` over the family's row of a class: so they repeat
-    # what they leave as it is.
+    # A part's rows override all rows of its family, and its `*` overrides the family's row of a class: so they
+    # repeat unchanged values.
     values = fitted.value if calibration.scope.startswith("hardware:") else fitted.prior
     places = sorted({(c, f, r) for c, f, r, _ in values})
     rows = [
@@ -179,12 +178,12 @@ def efficiency_rows(calibration: Calibration, is_suite: bool = False) -> list[Ef
 
 
 def half_work(fitted: fitting.Fit, names: Sequence[str], memory_format: str, resource: str) -> float:
-    """half_work of a place; an overlap, a reorder and paging have none."""
+    """Return the half_work of a place; it is 0 for an overlap, a reorder and paging."""
     return 0.0 if resource in ("overlap", *fitting.LIBRARY) else fitted.get(names, memory_format, resource, "half_work")
 
 
 def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_id: str) -> list[PredictionBand]:
-    """Quantiles of measured over predicted for the backend, all sizes and each size with enough rows."""
+    """Compute quantiles of measured / predicted for the backend, over all sizes and for each size with enough rows."""
     scored = errors.with_log_ratio(cases, predicted).with_columns(size=errors.batch_class())
     groups = {"*": scored} | {str(k[0]): g for k, g in scored.group_by("size") if len(g) >= _LEAST_ROWS}
     rows = []

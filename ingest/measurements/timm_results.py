@@ -32,7 +32,7 @@ _HARDWARE = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a result file's name says of its rows."""
+    """The settings in the name of a result file."""
 
     precision: str
     memory_format: str
@@ -42,7 +42,7 @@ class Settings:
 
 
 def settings(name: str) -> Settings | None:
-    """Settings in a file name, or None where it is not a timm inference result."""
+    """Parse the settings in a file name; return None unless it names a timm inference result."""
     match = _FILE_NAME.search(Path(name).name)
     if match is None:
         return None
@@ -56,7 +56,7 @@ def settings(name: str) -> Settings | None:
 
 
 def read(path: Path) -> tuple[pl.DataFrame, Source, int]:
-    """Measurement rows of one file, the data set they are, and how many more rows have no time.
+    """Read one file: its measurement rows, their source, and the number of rows without a time.
 
     Raises `CharzError` if the name does not tell the settings or a needed column is missing.
     """
@@ -85,7 +85,7 @@ def read(path: Path) -> tuple[pl.DataFrame, Source, int]:
 
 
 def rows(raw: pl.DataFrame, found: Settings, source_id: str) -> pl.DataFrame:
-    """Measurement rows of a result table: `infer_step_time` is milliseconds of one whole batch."""
+    """Convert a result table to measurement rows; `infer_step_time` is the time of one whole batch. [ms]"""
     return raw.select(
         pl.col("model"),
         model_source=pl.format("timm:{}", pl.col("model").str.replace(r"\..*$", "")),

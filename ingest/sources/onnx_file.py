@@ -1,6 +1,6 @@
-"""A model that an exporter wrote as ONNX: `model.onnx`. Weights are not read, and nothing of the file runs.
+"""Source for a model exported to ONNX: `model.onnx`. Weights are not read, and no code of the file runs.
 
-The first symbolic dimension of an input is taken for the batch where it comes first, any other for the sequence.
+A symbolic first dimension of an input is the batch; any other symbolic dimension is the sequence.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .onnx_operators.moves import TYPES
 from .spec import Spec
 
 MOST_NUMBERS = 64
-"""Elements up to which a vector of whole numbers is taken for sizes."""
+"""Maximum length of an integer vector that is taken for sizes."""
 
 RESIZING = ("Resize", "Upsample")
-"""Operators whose operands behind the first are factors and sizes."""
+"""Operators whose operands after the first are factors and sizes."""
 
 DOMAINS = ("", "ai.onnx")
 
 MOST_NODES = 20_000
-"""Of a graph, its functions put in their places: so many take 300 U and 4 GB."""
+"""Maximum number of nodes of a graph with its functions inlined, which take 300 U and 4 GB."""
 
 MOST_SIZE, MOST_ELEMENTS = 2**31 - 1, 2**40
-"""Of a dimension, and of an input or constant: products of more overflow."""
+"""Maximum size of a dimension, and of elements of an input or constant: larger products overflow."""
 
 
 def build(spec: Spec) -> Request:
-    """The graph as a module with example inputs of its own sizes. Raises CharzError."""
+    """Build a module of the graph with example inputs of its sizes. Raises CharzError."""
     torchvision_schemas.prepare()
     path = Path(spec.name)
     try:
@@ -80,14 +80,14 @@ def _load(path: Path, name: str) -> Any:
         raise CharzError("no such file", name, next="torch.onnx.export(module, args, 'model.onnx') writes one")
     try:
         model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:  # whatever the reader of protocol buffers raises on other bytes
+    except Exception as error:  # protobuf raises various errors on other bytes
         raise CharzError("not a model of ONNX", name, str(error).splitlines()[0] if str(error) else "") from error
     _check_count(model, name)
     return _as_defined(model)
 
 
 def _check_count(model: Any, name: str) -> None:
-    """Raise `CharzError` for more nodes than are read, those counted that the model's own functions stand for."""
+    """Raise `CharzError` for more than `MOST_NODES` nodes, counting the nodes of each function at each call."""
     functions = {(f.domain, f.name): f for f in model.functions}
     counts: dict[tuple[str, str], int] = {}
 
@@ -112,14 +112,14 @@ def _check_count(model: Any, name: str) -> None:
 
 
 def _size(size: int, where: str) -> int:
-    """A dimension. Raises `CharzError` for one that no tensor has."""
+    """Check and return a dimension. Raises `CharzError` for an impossible one."""
     if not 0 <= size <= MOST_SIZE:
         raise CharzError("not the size of a tensor", where, f"it is {size}", f"write one from 0 to {MOST_SIZE}")
     return size
 
 
 def _shape(sizes: Iterable[int], where: str) -> tuple[int, ...]:
-    """Dimensions of a tensor. Raises `CharzError` for those that none has."""
+    """Check and return the dimensions of a tensor. Raises `CharzError` for impossible ones."""
     found = tuple(_size(size, where) for size in sizes)
     if (elements := math.prod(found)) > MOST_ELEMENTS:
         raise CharzError("more elements than a tensor may have", where, f"{elements:,}, at most {MOST_ELEMENTS:,}")
@@ -127,7 +127,7 @@ def _shape(sizes: Iterable[int], where: str) -> tuple[int, ...]:
 
 
 def _as_defined(model: Any) -> Any:
-    """The model with calls of its own functions, and of operators that are not read, as what their definitions run."""
+    """Replace calls of the model's functions, and of unknown operators, by their definitions."""
     import onnx.inliner
 
     if model.functions:
@@ -138,13 +138,13 @@ def _as_defined(model: Any) -> Any:
         return model
     try:
         return onnx.inliner.inline_selected_functions(model, defined, inline_schema_functions=True)
-    except Exception as error:  # whatever the C++ of the package raises on operands that are left out
+    except Exception as error:  # the package's C++ raises various errors on omitted operands
         names, said = ", ".join(name for _, name in defined), str(error).splitlines()[-1] if str(error) else repr(error)
-        raise CharzError("the definition of an operator of ONNX cannot be put in its place", names, said, INSTEAD) from error
+        raise CharzError("an ONNX operator cannot be replaced by its definition", names, said, INSTEAD) from error
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    """Nodes of a graph and of those within them."""
+    """Yield the nodes of a graph and of the graphs within them."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -153,7 +153,7 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _is_defined(domain: str, operator: str) -> bool:
-    """Whether the standard says of an operator what others it stands for."""
+    """Return True if the ONNX standard defines an operator by other operators."""
     import onnx
 
     if domain not in DOMAINS or not onnx.defs.has(operator):
@@ -163,7 +163,7 @@ def _is_defined(domain: str, operator: str) -> bool:
 
 
 def _add_input(request: Request, name: str, value: Any, spec: Spec) -> None:
-    """An example of an input's type and sizes."""
+    """Add an example of an input's type and sizes."""
     shape, axes = [], {}
     for dimension, size in enumerate(value.type.tensor_type.shape.dim):
         if size.HasField("dim_value"):
@@ -184,7 +184,7 @@ def _add_input(request: Request, name: str, value: Any, spec: Spec) -> None:
 
 
 def _replace_input(request: Request, text: str, spec: Spec) -> None:
-    """Put what the user gives in the place of the input of that name, or of the first."""
+    """Replace the input of the given name, or the first, by the user's."""
     made = parse_input(text, spec.batch, spec.sequence)
     name = made.name or next(iter(request.keywords), "")
     if name not in request.keywords:
@@ -197,8 +197,8 @@ Values = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
 def _block(graph: Any, found: Values, around: dict[str, str], prefix: str) -> Block:
-    """The steps of a graph and of those within its nodes, whose constants are added to those found. The graph's own names stand
-    behind a prefix, since graphs side by side may call their values alike."""
+    """Convert a graph and the graphs within its nodes to steps, and add their constants to `found`. Names of the graph's values
+    get a prefix, since different graphs may use the same names."""
     _check_names(graph)
     own = {n.name for n in (*graph.input, *graph.initializer)} | {n for node in graph.node for n in node.output}
     names = {"": "", **around, **{name: prefix + name for name in own if name}}
@@ -223,7 +223,7 @@ def _check_names(graph: Any) -> None:
 
 
 def _constants(graph: Any) -> Values:
-    """Numbers and weights by name, those of nodes that hold one included."""
+    """Collect numbers and weights by name, including those of Constant nodes."""
     numbers: dict[str, Any] = {}
     weights: dict[str, torch.Tensor] = {}
     found = {i.name: i for i in graph.initializer}
@@ -242,7 +242,7 @@ def _constants(graph: Any) -> Values:
 
 
 def _value(stored: Any, is_read: bool = False) -> Any:
-    """Numbers of a vector of sizes, of a scalar and of what is to be read, else a tensor without values."""
+    """Return the numbers of a vector of sizes, of a scalar, or if `is_read`; else a tensor without values."""
     import onnx
 
     kind = TYPES.get(stored.data_type)
@@ -285,7 +285,7 @@ def _step(node: Any, found: Values, names: dict[str, str]) -> Step:
 
 
 def _scope(node: Any) -> tuple[str, ...]:
-    """Modules that a node is in: as the one exporter notes beside it, or as the other names it, `/layer/layer.0/conv/Conv`."""
+    """Return the modules around a node: from its metadata, or else from its name, e.g. `/layer/layer.0/conv/Conv`."""
     noted = next((p.value for p in node.metadata_props if p.key == "pkg.torch.onnx.name_scopes"), None)
     if noted is not None:
         return tuple(name for name in ast.literal_eval(noted)[:-1] if name)

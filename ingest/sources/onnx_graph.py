@@ -1,4 +1,4 @@
-"""An ONNX graph as a module: its nodes called one after the other, what exporters split up joined again.
+"""An ONNX graph as a module that calls its nodes in order, with operators that exporters split up joined again.
 
 Exporters write a linear layer as a product and an addition, and fused attention as its parts. Each is one operator here, as it
 was in the model: a product with a weight and the bias added to it; and two products around a softmax whose operands are both
@@ -23,36 +23,36 @@ from .arguments import set_signature
 from .onnx_operators import HOST, TENSOR, Block, Step, is_host
 
 IN_PLACE = ("Relu", "Clip", "HardSwish", "LeakyRelu", "charz.Silu")
-"""Activations that are written over what they are of where nothing else reads it, as models ask for and ONNX Runtime does
+"""Activations that run in place if nothing else reads their operand, as in ONNX Runtime
 (`MayInplace` of its kernels, https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/allocation_planner.cc)."""
 
 OWNERS = ("Conv", "ConvTranspose", "Gemm", "charz.Linear", "BatchNormalization", "Add", "Mul", "Concat")
-"""Operators whose result is no view of another tensor."""
+"""Operators whose result never is a view of another tensor."""
 
 BIASED = ("Conv", "ConvTranspose")
 FILLING = ("Expand", "CastLike", "Cast")
-"""Operators that make a tensor of one number."""
+"""Operators that may carry a single number into a tensor."""
 
 SCALARS = ("Sqrt", "Div", "Cast", "CastLike", "Constant")
 """Operators that make the scale of attention."""
 
 WIDTHS = {4: torch.uint4, 8: torch.uint8}
-"""Types of weights by their bits."""
+"""Types of weights by number of bits."""
 
 PACKED = {"charz.PackedLinear": 1, "com.microsoft.GatherBlockQuantized": 0}
-"""Operators whose weight is whole numbers times a scale, and its place among the inputs."""
+"""Operators with an integer weight and a scale, each with the weight's input position."""
 
 UNCOUNTED = {
     "local_window_size": "all tokens before are counted", "left_window_size": "all tokens before are counted",
     "softcap": "its arithmetic is not counted",
 }  # fmt: skip
-"""Attributes of attention that are read over, and what that means."""
+"""Ignored attributes of attention, each with the consequence."""
 
 INSTEAD = "ingest the nn.Module, or torch.export.save its program as model.pt2"
-"""What to do with a model whose file is not read."""
+"""Next step for a model whose file is not read."""
 
 UNFIT = (TypeError, AttributeError, IndexError, KeyError, ValueError)
-"""What a function of an operator raises at operands that it does not expect."""
+"""Exceptions of an operator's function at unexpected operands."""
 
 
 class OnnxModule(nn.Module):
@@ -92,7 +92,7 @@ class OnnxModule(nn.Module):
 
     @property
     def uncounted(self) -> list[str]:
-        """What attentions of the graph are told and this does not count."""
+        """Ignored attributes of the graph's attentions, one text each."""
         found = dict.fromkeys(
             f"{step.operator} {name} {step.get(name):g}: {said}"
             for step in _every(self._steps)
@@ -110,7 +110,7 @@ class OnnxModule(nn.Module):
 
 
 class Scope(nn.Module):
-    """The steps that were one call of a module, those of the modules within it by modules of their own."""
+    """The steps of one call of a module; the steps of its submodules are submodules."""
 
     def __init__(self, steps: Sequence[Step], dropped: Sequence[Collection[str]], depth: int = 0) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class Scope(nn.Module):
             self._parts.append(self._named(path[0].rsplit(".", 1)[-1], Scope(*parts, depth=depth + 1)))
 
     def _named(self, name: str, module: nn.Module) -> str:
-        """Name under which a module is put in."""
+        """Add a module and return its unique name."""
         name = re.sub(r"\W", "_", name.strip("/")) or "graph"
         while name in self._modules or hasattr(self, name):
             name += "_"
@@ -139,7 +139,7 @@ class Scope(nn.Module):
         return name
 
     def forward(self, values: dict[str, Any]) -> None:
-        """Add what the steps make to the values, and take out what nobody reads any more."""
+        """Run the steps: add their results to the values, and remove values after their last use."""
         for part in self._parts:
             if isinstance(part, str):
                 self._modules[part](values)  # type: ignore[misc]
@@ -153,7 +153,7 @@ class Scope(nn.Module):
                 values.pop(name, None)
 
     def _bound(self, step: Step, values: dict[str, Any]) -> dict[str, Bound]:
-        """Blocks of a step as functions of their inputs."""
+        """Bind the blocks of a step to the values around them."""
         return {
             name: Bound(block, self._modules[self._blocks[f"{step.outputs[0]}.{name}"]], values)
             for name, block in step.blocks.items()
@@ -169,14 +169,14 @@ class Bound:
     around: dict[str, Any]
 
     def __call__(self, *operands: Any) -> list[Any]:
-        """What the block makes of operands. Raises ValueError for another number of them than it takes."""
+        """Run the block on operands. Raises ValueError for a wrong number of operands."""
         values = {**self.around, **dict(zip(self.block.inputs, operands, strict=True))}
         self.scope(values)
         return [values[name] for name in self.block.outputs]
 
 
 def _dropped(steps: Sequence[Step], outputs: Collection[str]) -> list[list[str]]:
-    """After each step, the values that nobody reads any more."""
+    """List the values that no step reads after each step."""
     last = {name: i for i, step in enumerate(steps) for name in step.reads}
     return [
         [n for n in {*s.reads, *s.outputs} if last.get(n, i) == i and n not in outputs] for i, s in enumerate(steps)
@@ -184,7 +184,7 @@ def _dropped(steps: Sequence[Step], outputs: Collection[str]) -> list[list[str]]
 
 
 def _every(steps: Iterable[Step]) -> Iterator[Step]:
-    """Steps, and those of their blocks."""
+    """Yield steps, and the steps of their blocks."""
     for step in steps:
         yield step
         for block in step.blocks.values():
@@ -192,7 +192,7 @@ def _every(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _check(steps: Sequence[Step]) -> None:
-    """Raise CharzError at the first operator that is not read."""
+    """Raise CharzError at the first unknown operator."""
     for step in _every(steps):
         if step.operator not in TENSOR and step.operator not in HOST:
             where = f"{step.operator}, node {step.name or step.outputs[0]}"
@@ -202,7 +202,7 @@ def _check(steps: Sequence[Step]) -> None:
 def _prepared(
     steps: Sequence[Step], outputs: Collection[str], numbers: dict[str, Any], weights: dict[str, torch.Tensor]
 ) -> list[Step]:
-    """Steps with what exporters split up joined again, in their blocks as well."""
+    """Join what exporters split up, also in blocks."""
     inner = [
         replace(step, attributes={
             **step.attributes,
@@ -219,13 +219,13 @@ def _prepared(
 
 
 def _with_packed(steps: list[Step], weights: dict[str, torch.Tensor]) -> list[Step]:
-    """Steps with products of weights of a few bits each in one, the matrix with its outputs first and an element a number."""
+    """Replace each product with a packed weight by one step, with an unpacked weight of shape (outputs, inputs)."""
     made_by = {name: step for step in steps for name in step.outputs}
     return [_packed(step, made_by, weights) for step in steps]
 
 
 def _packed(step: Step, made_by: dict[str, Step], weights: dict[str, torch.Tensor]) -> Step:
-    """The step, as a product or a look-up in its unpacked weight where it is one of a packed one."""
+    """Return a product or look-up in a packed weight with the weight unpacked; return any other step unchanged."""
     if step.operator == "com.microsoft.MatMulNBits" or (step.operator == "com.microsoft.MatMulBnb4" and step.get("transB", 1)):
         weight = _unpacked(step.inputs[1], [step.get("N"), step.get("K")], step.get("bits", 4), weights)
         source, _, scales, zeros, _, bias = (*step.inputs, "", "", "")[:6]
@@ -251,8 +251,8 @@ def _packed(step: Step, made_by: dict[str, Step], weights: dict[str, torch.Tenso
 
 
 def _unpacked(name: str, shape: Sequence[int], bits: int, weights: dict[str, torch.Tensor]) -> str:
-    """Name of a weight that lies in bytes, with an element for each of its numbers. Raises CharzError for other widths than 4
-    and 8 bits, and where the graph makes it."""
+    """Add a weight with one element for each number packed in bytes, and return its name. Raises CharzError for widths other than
+    4 and 8 bits, and for a weight that the graph computes."""
     if bits not in WIDTHS or name not in weights:
         raise CharzError("a packed weight in a form that is not read", f"{name}, {bits} bits", next=INSTEAD)
     weights[f"{name}.unpacked"] = torch.empty(tuple(shape), dtype=WIDTHS[bits], device="meta")
@@ -260,7 +260,7 @@ def _unpacked(name: str, shape: Sequence[int], bits: int, weights: dict[str, tor
 
 
 def _called(step: Step, operands: list[Any]) -> Any:
-    """What a step makes of its operands, of which those left out at the end are none."""
+    """Call the function of a step without the trailing operands that are omitted."""
     while operands and operands[-1] is None:
         operands.pop()
     table = HOST if step.operator in HOST and all(is_host(o) for o in operands) else TENSOR
@@ -275,7 +275,7 @@ def _called(step: Step, operands: list[Any]) -> Any:
 
 
 def _without_zeros(steps: list[Step], numbers: dict[str, Any]) -> list[Step]:
-    """Steps without the biases of zeros that an exporter gives to convolutions that have none."""
+    """Remove zero biases that an exporter adds to convolutions without bias."""
     made_by = {name: step for step in steps for name in step.outputs}
 
     def is_zero(name: str) -> bool:
@@ -293,7 +293,7 @@ def _without_zeros(steps: list[Step], numbers: dict[str, Any]) -> list[Step]:
 
 
 def _with_silu(steps: list[Step]) -> list[Step]:
-    """Steps with a value multiplied by its sigmoid in one."""
+    """Replace each product of a value with its sigmoid by SiLU."""
     uses = Counter(name for step in steps for name in step.reads)
     gates = {s.outputs[0]: s.inputs[0] for s in steps if s.operator == "Sigmoid" and uses[s.outputs[0]] == 1}
     result = []
@@ -306,7 +306,7 @@ def _with_silu(steps: list[Step]) -> list[Step]:
 
 
 def _in_place(steps: list[Step], outputs: Collection[str]) -> list[Step]:
-    """Steps whose activations are marked to be written over what nothing else reads."""
+    """Mark activations that can run in place."""
     made_by = {name: step.operator for step in steps for name in step.outputs}
     uses = Counter([name for step in steps for name in step.reads] + list(outputs))
     return [
@@ -318,7 +318,7 @@ def _in_place(steps: list[Step], outputs: Collection[str]) -> list[Step]:
 
 
 def _without_unused(steps: list[Step], outputs: Collection[str]) -> list[Step]:
-    """The steps that an output follows from."""
+    """Keep the steps that an output depends on."""
     needed, kept = set(outputs), []
     for step in reversed(steps):
         if needed.intersection(step.outputs):
@@ -330,7 +330,7 @@ def _without_unused(steps: list[Step], outputs: Collection[str]) -> list[Step]:
 def _joined(
     steps: list[Step], outputs: Collection[str], numbers: dict[str, Any], weights: dict[str, torch.Tensor]
 ) -> list[Step]:
-    """Steps with linear layers and attention in one again."""
+    """Join the parts of linear layers and of attention."""
     made_by = {name: step for step in steps for name in step.outputs}
     uses = Counter([*(name for step in steps for name in step.reads), *outputs])
     bound = {name: step for step in steps for name in step.inputs if uses[name] == 1}
@@ -356,7 +356,7 @@ def _joined(
 
 
 def _bias(columns: int, step: Step, after: Step | None, weights: dict[str, torch.Tensor]) -> str | None:
-    """The bias that a step adds to what the one before it makes alone."""
+    """Return the bias that step `after` adds to the result of `step`, or None."""
     if after is None or after.operator != "Add":
         return None
     other = next((n for n in after.inputs if n != step.outputs[0]), None)
@@ -364,7 +364,7 @@ def _bias(columns: int, step: Step, after: Step | None, weights: dict[str, torch
 
 
 def _outputs_first(name: str, made_by: dict[str, Step], weights: dict[str, torch.Tensor]) -> str | None:
-    """Name of the matrix that a product takes as a linear layer holds it, its outputs first; None where it is no weight."""
+    """Return the name of a product's weight of shape (outputs, inputs), or None if its operand is not a two-dimensional weight."""
     step = made_by.get(name)
     if step is not None and step.operator == "Transpose" and step.inputs[0] in weights:
         return step.inputs[0] if weights[step.inputs[0]].dim() == 2 else None
@@ -378,9 +378,9 @@ def _outputs_first(name: str, made_by: dict[str, Step], weights: dict[str, torch
 
 
 def _attention(step: Step, made_by: dict[str, Step], single: Collection[str]) -> Step | None:
-    """The attention whose last product a step is, None where it is none."""
+    """Return the attention that ends in this product, or None."""
     weights = made_by.get(step.inputs[0])
-    if weights is not None and weights.operator == "Where":  # rows that see nothing are put to zero
+    if weights is not None and weights.operator == "Where":  # zeroes fully masked rows
         weights = made_by.get(weights.inputs[2])
     if weights is None or weights.operator != "Softmax":
         return None
@@ -402,7 +402,7 @@ def _attention(step: Step, made_by: dict[str, Step], single: Collection[str]) ->
 
 
 def _unscaled(name: str, made_by: dict[str, Step], single: Collection[str]) -> str | None:
-    """What is multiplied by a number here, None where nothing is."""
+    """Return the operand that is multiplied by a scalar, or None."""
     step = made_by.get(name)
     if step is None or step.operator != "Mul":
         return None
@@ -413,7 +413,7 @@ def _unscaled(name: str, made_by: dict[str, Step], single: Collection[str]) -> s
 
 
 def _unturned(name: str, made_by: dict[str, Step]) -> tuple[str, bool]:
-    """The keys whose last two dimensions a value shows the other way about; else the value, and that it is turned."""
+    """Return the keys before a transpose of the last two dimensions and False, else the value and True."""
     step = made_by.get(name)
     inner = made_by.get(step.inputs[0]) if step is not None and step.operator == "Reshape" else step
     if inner is not None and inner.operator == "Transpose":

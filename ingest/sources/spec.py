@@ -88,14 +88,14 @@ def parse(text: str, **options: object) -> Spec:
 
 
 RUNNING = {"factory": "import and call", "exported": "load", "onnx_file": "open"}
-"""Modules of this package whose names say what is imported or opened, with the word for it."""
+"""Modules of this package whose model names are imported, loaded or opened, each with its verb."""
 
 _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|true|false", re.IGNORECASE)
 
 
 def of_database(text: str, is_trusted: bool) -> Spec:
-    """What a database says of where a model came from: anybody may have written it. Raises CharzError, unless it is trusted, where
-    making that model again would import code, open a file or hand a library more than numbers."""
+    """Parse a model's source from a database, which anybody may have written. Raises CharzError if the database is not trusted and
+    building the model would import code, open a file or pass a library more than numbers."""
     spec = parse(text, trust=is_trusted)
     if is_trusted:
         return spec

@@ -49,7 +49,7 @@ def test_every_relation_at_hand_is_the_live_one(connection: duckdb.DuckDBPyConne
 
 
 MARKED = ("model_report", "model_latency", "model_energy", "model_memory", "largest_batch")
-"""Reports whose rows say whether their numbers are at hand."""
+"""Reports whose rows mark numbers that are at hand."""
 
 
 @pytest.mark.parametrize("name", MARKED)

@@ -20,7 +20,7 @@ Charz = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def charz(tmp_path: Path) -> Charz:
-    """Run `charz` in an empty folder, within this process: `test_process` holds what a process of its own adds."""
+    """Run `charz` in an empty folder, within this process; `test_process` tests a separate process."""
 
     def call(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
         return run(*arguments, **{"cwd": tmp_path, **options})  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subpro
 
 @contextlib.contextmanager
 def environment(added: dict[str, str]) -> Iterator[None]:
-    """This process's environment without a database, with what is added; what the block changes of it is undone."""
+    """Use an environment without `CHARZ_DB` and with `added`; restore it after the block."""
     before = dict(os.environ)
     os.environ.pop("CHARZ_DB", None)
     os.environ.update(added)
@@ -57,7 +57,7 @@ def environment(added: dict[str, str]) -> Iterator[None]:
 
 
 def assert_one_line_error(done: subprocess.CompletedProcess[str], *parts: str) -> None:
-    """A failure that a user can read: one line on stderr, exit code 2, nothing on stdout."""
+    """Assert a readable failure: one line on stderr, exit code 2, nothing on stdout."""
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -67,7 +67,7 @@ def assert_one_line_error(done: subprocess.CompletedProcess[str], *parts: str) -
 
 
 def same(left: object, right: object) -> bool:
-    """Equal; of two floats, to nine digits: threads sum in any order, which shows in a difference of sums."""
+    """Compare values, floats to nine digits: threads sum in any order, which shows in a difference of sums."""
     if isinstance(left, float) and isinstance(right, float):
         return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-15) or (math.isnan(left) and math.isnan(right))
     return left == right

@@ -361,6 +361,6 @@ def test_a_definition_that_cannot_be_put_in_is_named(tmp_path: Path) -> None:
         node("LinearAttention", ["q", "q", "q", "", "decay", "decay"], ["y", "state"], q_num_heads=2, kv_num_heads=2)
     ]
     with pytest.raises(
-        CharzError, match="definition of an operator of ONNX cannot be put in its place: LinearAttention"
+        CharzError, match="ONNX operator cannot be replaced by its definition: LinearAttention"
     ):
         lowered(tmp_path / "net.onnx", model(nodes, inputs, ["y", "state"], opset=27))

@@ -165,7 +165,7 @@ class Bench:
         return list(self.columns[relation])
 
     def of_runs(self, rows: Mapping[str, list[Record]]) -> dict[str, list[Record]]:
-        """Rows with all fields of their run: as they say, or others of the same model and scenario, `run` first, or as usual."""
+        """Complete the fields of each row's run: from the row, else from other rows of the model and scenario, else the usual."""
         said: dict[tuple[Any, Any], Record] = {}
         for name in sorted(rows, key=lambda name: name != "run"):
             # The first row of a run: the others may differ from it in any key.
@@ -205,17 +205,17 @@ class Bench:
 
 
 def run_of(record: Record) -> tuple[Any, Any]:
-    """Model and scenario of a row."""
+    """Return model and scenario of a row."""
     return values(record, "model"), values(record, "scenario_id")
 
 
 def run_value(record: Record, key: str, packed: Collection[str]) -> Any:
-    """What a row holds as a field of `run`; a column of its own that is called like the field is another thing."""
+    """Return a field of a row's `run`; a separate column with the field's name is not that field."""
     return record.get(key if key in packed else f"run_{key}", USUAL[key])
 
 
 def unpacked(row: Record) -> Record:
-    """A row with the fields of `run` as columns."""
+    """Return a row with the fields of `run` as columns."""
     return {**(row["run"] or dict.fromkeys(RUN)), **{n: v for n, v in row.items() if n != "run"}} if "run" in row else row
 
 

@@ -1,1 +1,1 @@
-"""Relations between answers that hold whatever the numbers are."""
+"""Relations between answers that are true for any numbers."""

@@ -110,7 +110,7 @@ SINGLE = (
 
 
 def ask(db: Session, method: str, **named: Any) -> pl.DataFrame | None:
-    """Rows of an answer; None where all that is named is refused."""
+    """Return the rows of an answer, or None if the question is refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CharzWarning)
         try:
@@ -120,12 +120,12 @@ def ask(db: Session, method: str, **named: Any) -> pl.DataFrame | None:
 
 
 def widened(command: Command, axis: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Parameters of a question with several values of one axis."""
+    """Return the parameters of a question with several values of one axis."""
     return {**command.base, axis: ",".join(map(str, values))}
 
 
 def of_value(frame: pl.DataFrame, axis: str, value: Any) -> pl.DataFrame:
-    """Rows of an answer that are about one value of an axis."""
+    """Return the rows of an answer for one value of an axis."""
     column = COLUMNS.get(axis, axis)
     if axis == "tensor":
         return frame.filter(pl.col("split").str.contains(f"tp{value}") if value > 1 else ~pl.col("split").str.contains("tp"))
@@ -135,12 +135,12 @@ def of_value(frame: pl.DataFrame, axis: str, value: Any) -> pl.DataFrame:
 
 
 def difference(one: pl.DataFrame | None, other: pl.DataFrame | None, left_out: Sequence[str] = ()) -> str:
-    """What two answers differ in, in any order of their rows; empty where they are the same."""
+    """Return the first difference of two answers in any order of rows, or an empty text."""
     rows = [[] if frame is None else frame.drop(left_out, strict=False).rows(named=True) for frame in (one, other)]
     if len(rows[0]) != len(rows[1]):
         return f"{len(rows[0])} rows, {len(rows[1])} rows"
     for first, second in zip(*(sorted(part, key=_order) for part in rows), strict=True):
-        # A condition of which one value is asked for has no column.
+        # A condition with a single value has no column.
         for name, value in first.items():
             if name in second and not _same(value, second[name]):
                 return f"{name}: {value} and {second[name]} of {first}"

@@ -1,5 +1,5 @@
-"""A session that asks another engine gives what one over the file gives, evaluates no model in DuckDB, and says what is in the way
-in one line."""
+"""A session on another engine gives the answers of a session on the file, evaluates no model in DuckDB, and reports an obstacle in
+one line."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ QUESTIONS: dict[str, Callable[[Session], pl.DataFrame]] = {
     "llm": lambda db: db.llm("decoder", on="rtx4090", context=256),
     "explore": lambda db: db.explore(base="t4", vary=["dram=200GB/s:400GB/s:3"], models="small", every_point=True),
 }  # fmt: skip
-"""What runs on an engine, by its method."""
+"""Questions that run on an engine, by method."""
 
 
 @pytest.fixture(scope="module")
 def copy(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of three models with its rows beside it."""
+    """A file of three models with its exported rows next to it."""
     path = Path(shutil.copy(file, tmp_path_factory.mktemp("engine") / "charz.duckdb"))
     with charz.open(path) as session:
         session.export(f"{path}.rows", for_="spark")
@@ -87,7 +87,7 @@ def test_no_question_leaves_rows_behind(copy: Path, both: tuple[Session, Session
 
 @pytest.mark.slow
 def test_the_plan_of_the_engine_shows_the_joins(both: tuple[Session, Session], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The statement holds the models themselves."""
+    """The statement contains the models themselves."""
     there, statements = both[1], []
     run = endpoint.Endpoint.run
 
@@ -133,7 +133,7 @@ def test_refresh_fills_by_the_engine_and_goes_on(file: Path, tmp_path: Path, eng
         asked = []
         patched.setattr(remote.Remote, "answers_of", lambda *given: asked.append(given[1]) or run(*given))
         assert session.refresh().rows() == [("answer.stored", count)]
-        # What was kept is not asked again.
+        # Kept answers are not asked for again.
         assert len(asked) == 2 and (kept.models, kept.hardware) not in [(p.models, p.hardware) for p in asked]
     assert not Store(f"{path}.rows").names(rows.ANSWERS)
     with charz.open(path) as session:
@@ -367,7 +367,7 @@ def test_a_worker_traces_and_says_why_it_does_not() -> None:
 
 @pytest.mark.slow
 def test_workers_that_are_threads_trace_side_by_side() -> None:
-    """Torch's tracer holds its state for a process: each thread has one of its own."""
+    """Torch's tracer keeps its state for a process: each thread traces in its own."""
     from concurrent.futures import ThreadPoolExecutor
 
     import pyarrow

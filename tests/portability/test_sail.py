@@ -52,7 +52,7 @@ WHOLE = ("model_report", "kernel_mapping")
 """Reports evaluated in one statement from the exported rows, in one process; a cluster does so in `test_engine`."""
 
 MODES = {"one process": {}, "two workers": {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": "2"}}
-"""How Sail runs, and the settings that it reads."""
+"""Modes of Sail with their settings."""
 
 
 def _scenario(scenario_id: int, backend: str, precision: str, batch: int = 1, **other: Any) -> Scenario:
@@ -109,14 +109,14 @@ class Exported:
 
 @dataclass(frozen=True)
 class Answers:
-    """What two engines say to the same views over the same rows."""
+    """The answers of two engines to the same views over the same rows."""
 
     models: list[Relation]
     grains: dict[str, list[str]]
     duck: duckdb.DuckDBPyConnection
     """Each view's rows as a table of its name, those of Sail in schema `sail`, of `WHOLE` also in `whole`."""
     refused: dict[str, str]
-    """View -> what Sail said."""
+    """Sail's error for each refused view."""
 
 
 @pytest.fixture(scope="module")

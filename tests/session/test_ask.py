@@ -1,4 +1,4 @@
-"""What the methods of a session answer on a small database."""
+"""Answers of a session's methods on a small database."""
 
 from __future__ import annotations
 

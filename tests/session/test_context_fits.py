@@ -1,4 +1,4 @@
-"""What a process takes of the memory decides in every answer whether a run fits."""
+"""The memory of a process decides in every answer if a run fits."""
 
 from __future__ import annotations
 

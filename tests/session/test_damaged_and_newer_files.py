@@ -1,4 +1,4 @@
-"""A file with a damaged block and a file of a newer charz: one line that says so, and nothing is written from it."""
+"""A file with a damaged block and a file of a newer charz: one line reports it, and nothing is written from it."""
 
 from __future__ import annotations
 

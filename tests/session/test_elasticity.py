@@ -1,4 +1,4 @@
-"""What twice a number moves is what a design space with that number says."""
+"""The effect of doubling a number equals the answer of a design space with that number."""
 
 from __future__ import annotations
 

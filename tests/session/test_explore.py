@@ -1,4 +1,4 @@
-"""A design space: each part is what a what-if says of it, and the front is what no other point beats."""
+"""A design space: each part has the answer of a what-if, and no point beats a point of the front."""
 
 from __future__ import annotations
 

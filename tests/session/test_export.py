@@ -1,4 +1,4 @@
-"""What `export` writes is what the views answer, however it is cut, and other tools read it."""
+"""`export` writes the answers of the views, in any cut, for other tools to read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that holds what charz did not put there: read without harm, and not written unless it is trusted."""
+"""A file with objects that charz did not create: read without harm, and not written unless it is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions in words of SQL, and what they leave behind: one query, in the sandbox and its limits, no temporary object."""
+"""Questions in SQL: one query, in the sandbox and its limits, that leaves no temporary object."""
 
 from __future__ import annotations
 

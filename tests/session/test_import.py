@@ -1,4 +1,4 @@
-"""Files of measured rows brought in: what of them is taken, and what is said of the rest."""
+"""Import of measured rows: the rows taken, and the report on the others."""
 
 from __future__ import annotations
 

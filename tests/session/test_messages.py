@@ -1,4 +1,4 @@
-"""What a session says beside its answers reaches the one who asked."""
+"""Messages of a session with an answer reach the caller."""
 
 from __future__ import annotations
 

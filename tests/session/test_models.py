@@ -1,4 +1,4 @@
-"""Models are brought in, listed, covered, and their fusion held against inductor's."""
+"""Models are brought in, listed, covered, and their fusion compared with inductor's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A file that others made: what shadows a function or changes charz's own is refused, what is there besides and what was changed is
-said in every answer, and what it names runs only if it is trusted."""
+"""A file that others made: macros that shadow functions and changed objects of charz are refused, other objects and changed rows are
+reported in every answer, and code that it names runs only if it is trusted."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_charzs_own_objects_with_another_text_are_read_only_if_trusted(
 def test_what_is_there_besides_is_said_in_every_answer(statement: str, name: str, planted: Planted) -> None:
     with charz.open(planted(statement)) as db:
         for _ in range(2):
-            with pytest.warns(CharzWarning, match=f"did not put there: {name}"):
+            with pytest.warns(CharzWarning, match=f"charz did not create: {name}"):
                 db.models()
 
 

@@ -1,4 +1,4 @@
-"""The sample that stands for a large file: it meets every model, part and scenario, and is small."""
+"""The sample that represents a large file: it is small and includes every model, part and scenario."""
 
 from __future__ import annotations
 

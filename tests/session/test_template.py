@@ -12,12 +12,12 @@ from charz.session import template, workspace
 
 
 def fill(connection: duckdb.DuckDBPyConnection) -> None:
-    """Stands in for catalog and views."""
+    """Replaces the installation of catalog and views."""
     about.write(connection, filled="yes")
 
 
 def must_not(_: duckdb.DuckDBPyConnection) -> None:
-    """Stands in for a second making."""
+    """Fails if a template is made a second time."""
     raise AssertionError("made twice")
 
 

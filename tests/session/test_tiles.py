@@ -1,4 +1,4 @@
-"""A tile by hand beside the chosen one, and what the caches hold."""
+"""A tile given by hand next to the chosen one, and the contents of the caches."""
 
 from __future__ import annotations
 

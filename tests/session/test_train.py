@@ -1,4 +1,4 @@
-"""Training over devices, as it is asked."""
+"""Training over devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a what-if answers is what the file answers once the number stands in it."""
+"""The answer of a what-if equals the file's answer after the number is written."""
 
 from __future__ import annotations
 

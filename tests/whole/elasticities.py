@@ -1,5 +1,5 @@
-"""What becomes of a part's answers when one of its numbers is doubled; `python -m tests.whole.elasticities FILE` prints the
-table of a file made by `make`."""
+"""Effect of doubling one number of a part on its answers; `python -m tests.whole.elasticities FILE` prints the table of a file
+made by `make`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ LEVEL_COLUMNS = {"bandwidth": "bandwidth_byte_per_s", "size": "capacity_byte"}
 """Numbers of a memory level."""
 
 LIMITED = ("energies", "power limit")
-"""What is doubled with the part's power limit in force; the others without one."""
+"""Numbers that are doubled with the part's power limit in force; others are doubled without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What doubling a number of a part did to a run."""
+    """The effect of doubling a number of a part on a run."""
 
     part: str
     doubled: str
@@ -72,7 +72,7 @@ class Effect:
 
 
 def make(path: Path) -> None:
-    """A file with the model and the scenarios that are asked about."""
+    """Write a file with the model and the scenarios of `PARTS`."""
     with charz.open(path) as session:
         session.ingest("synthetic:mlp", settings=["in=4096", "hidden=4096", "out=4096"])
         for backend, precision in PARTS.values():
@@ -81,7 +81,7 @@ def make(path: Path) -> None:
 
 
 def effects(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Effect]:
-    """Every doubling of a part; the file is as before afterwards."""
+    """Yield the effect of every doubling of a part, and restore the file."""
     doublings = list(_doublings(connection, part))
     yield from _effects(connection, part, [d for d in doublings if d[0] in LIMITED])
     connection.execute(f"CREATE OR REPLACE TEMP TABLE modes AS SELECT * FROM hardware_power {_OF}".format(part=part))
@@ -96,7 +96,7 @@ def effects(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Effect
 def _effects(
     connection: duckdb.DuckDBPyConnection, part: str, doublings: list[tuple[str, tuple[str, ...]]]
 ) -> Iterator[Effect]:
-    """What each doubling does to the part as it stands in the file."""
+    """Yield the effect of each doubling on the part in the file."""
     before = _answers(connection, part, ())
     for doubled, statements in doublings:
         for batch, (time, energy, static) in _answers(connection, part, statements).items():
@@ -106,7 +106,7 @@ def _effects(
 
 
 def _doublings(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What there is to double in a part: units and clock where it states them, and each of its memory levels."""
+    """Yield the doublings of a part with their statements: `DOUBLED`, without an unstated clock, and each memory level."""
     (has_clock,) = _row(connection, f"SELECT BOOL_OR(clock_boost_hz IS NOT NULL) FROM hardware_cluster {_OF}", part)
     yield from ((doubled, made) for doubled, made in DOUBLED.items() if has_clock or doubled != "clock")
     query = f"SELECT level, {', '.join(LEVEL_COLUMNS.values())} FROM part_memory {_OF}"
@@ -117,7 +117,7 @@ def _doublings(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[tup
 
 
 def _row(connection: duckdb.DuckDBPyConnection, query: str, part: str) -> tuple[object, ...]:
-    """The one row of a question about a part."""
+    """Return the only row of a query about a part."""
     (row,) = connection.execute(query.format(part=part)).fetchall()
     return row
 
@@ -125,7 +125,7 @@ def _row(connection: duckdb.DuckDBPyConnection, query: str, part: str) -> tuple[
 def _answers(
     connection: duckdb.DuckDBPyConnection, part: str, statements: tuple[str, ...]
 ) -> dict[int, tuple[float, float, float]]:
-    """Time, energy and static energy by batch, with the statements in force."""
+    """Return time, energy and static energy by batch, with the statements in force."""
     backend, precision = PARTS[part]
     query = """
         SELECT batch, latency_s, energy_j, static_energy_j FROM model_cost

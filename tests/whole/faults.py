@@ -1,4 +1,4 @@
-"""What becomes of answers when a plain client writes a number that cannot be, or hardly can, into a table of facts."""
+"""Effect on answers when a plain client writes an impossible or implausible number into a table of facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCENARIOS = (1, 9, 13, 17, 29, 37)
 """Every backend that runs on one of them, and each kind of number format."""
 
 VALUES = ("NULL", "0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e30", "1000 * {column}")
-"""What is written."""
+"""SQL expressions that are written."""
 
 META = "charz.schema.meta"
 """Module of the tables by which a file describes itself: no facts."""
@@ -53,7 +53,7 @@ RESTED_ON = {
     "scenario": "scenario_id = 9",
     "tiling_strategy": "(family, candidate) IN (SELECT family, candidate FROM part_strategy)",
 }
-"""Rows of a table that the answers rest on; all, of others."""
+"""Conditions for the rows that answers depend on, by table; answers depend on all rows of other tables."""
 
 APART = {
     "backend_support": "backend, family",
@@ -84,7 +84,7 @@ class Fault:
 
     @property
     def where(self) -> str:
-        """Condition that holds of its row alone."""
+        """Condition that selects its row alone."""
         names = row_types()[self.table].KEY
         return " AND ".join(f"{ddl.quote(n)} = {_literal(v)}" for n, v in zip(names, self.key, strict=True))
 
@@ -99,13 +99,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the file makes of a fault."""
+    """The effect of a fault."""
 
     fault: Fault
     kind: str
     """`refused` by the engine, `null`, `gone`, `same`, `slower`, `faster`, `frugal` or `NaN`."""
     is_named: bool
-    """Whether every answer that is faster, more frugal or none says which number it is."""
+    """True if every faster, more frugal or missing answer names the number."""
 
     @property
     def is_silent(self) -> bool:
@@ -114,7 +114,7 @@ class Outcome:
 
 
 def row_types() -> dict[str, type[Row]]:
-    """Every table of facts by name."""
+    """Return every table of facts by name."""
     return {t.TABLE: t for t in database.TABLES if t.__module__ != META}
 
 
@@ -130,7 +130,7 @@ def make(path: Path) -> None:
 
 
 def faults(connection: duckdb.DuckDBPyConnection, *tables: str) -> Iterator[Fault]:
-    """Every value in every numeric column of every table, or of some, one row of each kind after another."""
+    """Yield every value in every numeric column of every table, or of some, for one row of each kind."""
     for name, row_type in row_types().items():
         columns = [c.name for c in ddl.columns(row_type) if c.python_type in (int, float)]
         if not columns or (tables and name not in tables):
@@ -150,7 +150,7 @@ Answers = dict[tuple[object, ...], tuple[float | None, ...]]
 
 
 def answers(connection: duckdb.DuckDBPyConnection) -> Answers:
-    """Time, energy and memory of every run on every part, and the numbers that the answer names."""
+    """Return time, energy and memory of every run on every part, and the numbers that the answer names."""
     names = [
         c for (c,) in connection.execute("SELECT column_name FROM view_column WHERE view = 'model_report'").fetchall()
     ]
@@ -160,13 +160,13 @@ def answers(connection: duckdb.DuckDBPyConnection) -> Answers:
 
 
 def costs(connection: duckdb.DuckDBPyConnection) -> Answers:
-    """Dollars of every part, both ends of their band, and the rules that the answer names."""
+    """Return the cost of every part, both ends of its band [USD], and the rules that the answer names."""
     query = "SELECT hardware, 'part_cost', part_usd, low_usd, high_usd, implausible FROM part_cost"
     return {row[:2]: row[2:] for row in connection.execute(query).fetchall()}
 
 
 def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers) -> Outcome:
-    """What the file answers after the fault, of rules of cost in dollars; the file is as before afterwards."""
+    """Compare the answers before and after a fault, or the costs for a rule of cost, and restore the file."""
     asked = costs if fault.table == "cost_rule" else answers
     connection.execute("BEGIN")
     try:
@@ -193,7 +193,7 @@ def outcome(connection: duckdb.DuckDBPyConnection, fault: Fault, before: Answers
             is_named = after[key][3] is not None
         found[kind] = found.get(kind, True) and is_named
     kinds = ("NaN", "faster", "frugal", "null", "gone", "slower", "same")
-    # Of several the worst, and one without a word before one with.
+    # Choose the worst, unnamed ones first.
     kind = min(found, key=lambda k: (found[k] or k not in kinds[:3], kinds.index(k)))
     return Outcome(fault, kind, found[kind])
 

@@ -11,7 +11,7 @@ ONE = (0, 0, 0)
 
 
 def graph(seed: int, length: int = 40) -> Graph:
-    """A graph of about `length` operators; the same seed gives the same graph."""
+    """Build a graph of about `length` operators; the same seed gives the same graph."""
     dice = random.Random(seed)
     made = Graph(modules=[GraphModule(0, None, "", "Root", 0)])
     made.modules += [GraphModule(i, 0, f"block{i}", "Block", 1) for i in range(1, length // 4 + 2)]

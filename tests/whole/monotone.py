@@ -1,5 +1,5 @@
-"""What becomes slower where a number of a part is doubled; `python -m tests.whole.monotone FILE [--limited] [PART ...]` lists it
-for a file of models, with power limits lifted or as they are."""
+"""Runs that become slower when a number of their part is doubled; `python -m tests.whole.monotone FILE [--limited] [PART ...]`
+lists them for a file of models, with power limits lifted unless `--limited`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NUMBERS = """
         'peak_ops_per_s', k.peak_ops_per_s
     FROM part_peak AS k SEMI JOIN hardware_peak AS h USING (hardware, precision, unit, accumulator) WHERE hardware = $part
 """
-"""Numbers of a part that more of is more: what is doubled together has one name."""
+"""Query of the numbers of a part that should never slow it down; numbers that are doubled together have one name."""
 
 KEYS = {
     "hardware_cluster": ("cluster",),
@@ -50,16 +50,16 @@ KEYS = {
     "hardware_power": ("mode",),
     "hardware_peak": ("precision", "unit", "accumulator"),
 }
-"""Columns that name a row beside its part."""
+"""Columns that name a row of a part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run takes."""
+    """The time and power of a run."""
 
     latency_s: float | None
     static_w: float
-    """Power at rest. [W]"""
+    """Static power. [W]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ class Slower:
     model: str
     batch: int
     ratio: float
-    """Time after over time before; infinite where there is no answer any more."""
+    """Time after over time before; infinite if the answer is missing afterwards."""
     rest_ratio: float
-    """Power at rest after over that before."""
+    """Static power after over static power before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a part was asked."""
+    """The result for a part."""
 
     doubled: Collection[str]
     times: int
@@ -87,7 +87,7 @@ class Found:
 
 
 def asked(connection: duckdb.DuckDBPyConnection, part: str) -> tuple[str, str]:
-    """The backend that answers assume on a part, and the first precision that is preferred."""
+    """Return the default backend of a part and its first preferred precision."""
     query = """
         SELECT s.backend, s.precision FROM part_support AS s JOIN supported_backend AS b USING (hardware, backend)
         WHERE s.hardware = $part AND list_contains($preferred, s.precision)
@@ -105,8 +105,8 @@ def _varied(table: str, part: str, row: str, column: str, values: Sequence[float
 
 
 def _copies(connection: duckdb.DuckDBPyConnection, part: str, is_limited: bool) -> list[Copies]:
-    """The part as it is and with each of its numbers doubled, its power limits lifted or not. What follows from units and clock follows
-    them; what is stated beside them is doubled in copies of its own, where it no longer would."""
+    """Make copies of the part, unchanged and with each number doubled, without power limits unless `is_limited`. Numbers stated apart
+    from units and clock are doubled in separate copies, so that the first copies derive them from units and clock."""
     rows = [row for row in connection.execute(NUMBERS, {"part": part}).fetchall() if row[-1] is not None]
     units = {row[0] for row in rows if row[0].endswith(".units")}
     if len(units) == 1:
@@ -141,7 +141,7 @@ def monotone(
     *,
     is_limited: bool = False,
 ) -> Iterator[tuple[str, Found]]:
-    """What each part becomes slower by, a few parts at a time."""
+    """Yield each part with its slower runs; evaluate a few parts at a time."""
     for start in range(0, len(parts), PARTS_AT_ONCE):
         yield from _some(connection, parts[start : start + PARTS_AT_ONCE], models, batches, is_limited)
 
@@ -174,7 +174,7 @@ def _some(
 def sample_times(
     connection: duckdb.DuckDBPyConnection, parts: Sequence[str], models: Sequence[str], batches: Sequence[int]
 ) -> dict[tuple[str, str], list[float]]:
-    """Time of a sample at each batch on every part without power limits."""
+    """Return the time of a sample at each batch on every part without power limits."""
     copies = [_doubled(part, [], [SAME], _modes(connection, part)) for part in parts]
     runs = _runs(connection, copies, models, batches)
     return {
@@ -187,7 +187,7 @@ def sample_times(
 def _runs(
     connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], models: Sequence[str], batches: Sequence[int]
 ) -> dict[tuple[str, str, int], Run]:
-    """Each run by model, copy and batch."""
+    """Evaluate each run by model, copy and batch."""
     targets = {part: asked(connection, part) for part in dict.fromkeys(c.base for c in copies)}
     (usual,) = evaluate.scenario_rows(connection, [_usual(connection)])
     conditions = sorted({(*pair, batch) for pair in targets.values() for batch in batches})
@@ -210,7 +210,7 @@ def _runs(
 
 
 def _usual(connection: duckdb.DuckDBPyConnection) -> int:
-    """A stored scenario of usual conditions."""
+    """Return the number of a stored scenario with usual conditions."""
     query = "SELECT MIN(scenario_id) FROM scenario WHERE phase = 'forward' AND power IS NULL AND cache_state = 'warm'"
     ((number,),) = connection.execute(query).fetchall()
     return number

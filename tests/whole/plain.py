@@ -1,5 +1,5 @@
 """Critical path, stages and peak memory computed plainly from the compiled tables: by networkx and by
-stepping through the kernels. What the views say is held against these."""
+stepping through the kernels, as references for the views."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 
 def check_critical_paths(connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """Every upper bound is at least, every lower bound at most the longest path of networkx, and where the
-    two agree they are that path. Returns how many there are and how many agree."""
+    """Check that the bounds enclose the longest path of networkx, and equal it where they agree. Return the
+    number of runs and of runs whose bounds agree."""
     weights: dict[tuple[str, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     query = "SELECT model, scenario_id, backend, fused_kernel_id, device_s FROM kernel_time"
     rows = connection.sql(query).fetchall()
@@ -38,7 +38,7 @@ def check_critical_paths(connection: duckdb.DuckDBPyConnection) -> tuple[int, in
 
 
 def check_stages(connection: duckdb.DuckDBPyConnection) -> int:
-    """Every kernel is at the depth networkx finds. Returns how many graphs there are."""
+    """Check that every kernel has the depth that networkx finds. Return the number of graphs."""
     rows = connection.sql("SELECT model, backend, kernel_id, stage FROM kernel").fetchall()
     stages: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for model, backend, kernel, stage in rows:
@@ -53,7 +53,7 @@ def check_stages(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def check_peak_memory(connection: duckdb.DuckDBPyConnection) -> int:
-    """Peak, its unrounded part and its place are those of a walk over the kernels. Returns how many runs there are."""
+    """Check the peak, its unrounded part and its kernel by a walk over the kernels. Return the number of runs."""
     storages = connection.sql(
         "SELECT run.model, run.scenario_id, first_kernel_id, last_kernel_id, held_byte FROM storage_byte"
     ).fetchall()

@@ -1,4 +1,4 @@
-"""What the engine plans to read."""
+"""Tables in the engine's plan of a query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb
 
 
 def planned(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
-    """Tables that a query's plan reads, each as often as it does."""
+    """List the tables that a query's plan reads, once for each scan."""
     ((_, text),) = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
     return [name for plan in json.loads(text) for name in _read(plan)]
 

@@ -1,5 +1,5 @@
-"""What PyTorch on a processor holds during a convolution: the view against the allocator's play at ingest, which needs
-it before any scenario exists."""
+"""Memory of PyTorch on a processor during a convolution: the view against the simulated allocator at ingest, which runs
+before any scenario exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twice a number of a part moves what physics says, and nothing else."""
+"""Doubling a number of a part changes the answers that physics predicts, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every part of the catalog answers for Llama-3.1-8B, or says that it does not fit."""
+"""Every part of the catalog answers for Llama-3.1-8B, or reports that it does not fit."""
 
 from __future__ import annotations
 

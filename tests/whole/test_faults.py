@@ -1,4 +1,4 @@
-"""A number that cannot be makes a part's answers null, by whichever client it comes; it never makes the part faster."""
+"""An impossible number makes a part's answers null, whichever client writes it; it never makes the part faster."""
 
 from __future__ import annotations
 

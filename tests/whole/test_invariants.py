@@ -1,4 +1,4 @@
-"""Every invariant holds on a small database, and notices a case made for it: one row of what it reads is broken."""
+"""Every invariant is satisfied on a small database, and reports a broken row of a relation that it reads."""
 
 from __future__ import annotations
 

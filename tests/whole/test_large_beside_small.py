@@ -1,4 +1,4 @@
-"""A large model taken into a file that holds a small one: what the planner knows of rows is the small one's."""
+"""A large model ingested into a file with a small one, whose row counts the planner knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path segments bracket the longest path of any graph, and give it exactly where they say so."""
+"""Path segments bracket the longest path of any graph, and equal it where they are marked exact."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ TENSOR.update({name: _alone(function) for name, function in ALONE.items()})
 
 @operator("Add", "Mul")
 def commutative(step: Step, left: Any, right: Any) -> Tensor:
-    """A number on the left goes to the right, where PyTorch takes it as it is."""
+    """Move a number on the left to the right, where PyTorch accepts a scalar."""
     if not isinstance(left, Tensor):
         left, right = right, left
     right = tensor(right, left) if isinstance(right, list) else right
@@ -58,7 +58,7 @@ def commutative(step: Step, left: Any, right: Any) -> Tensor:
 
 @operator("Div")
 def quotient(_: Step, left: Any, right: Any) -> Tensor:
-    """Of whole numbers the whole quotient."""
+    """Divide, truncating for integers."""
     source = left if isinstance(left, Tensor) else right
     rounding = None if source.is_floating_point() else "trunc"
     return torch.div(
@@ -68,7 +68,7 @@ def quotient(_: Step, left: Any, right: Any) -> Tensor:
 
 @operator("Sum")
 def total(_: Step, first: Tensor, *others: Tensor) -> Tensor:
-    """Sum of tensors."""
+    """Sum tensors."""
     for other in others:
         first = first + other
     return first
@@ -76,7 +76,7 @@ def total(_: Step, first: Tensor, *others: Tensor) -> Tensor:
 
 @operator("Max", "Min")
 def extreme(step: Step, first: Tensor, *others: Any) -> Tensor:
-    """The greatest or the least of tensors, element by element."""
+    """Return the maximum or minimum of tensors, element by element."""
     for other in others:
         first = (torch.maximum if step.operator == "Max" else torch.minimum)(first, tensor(other, first))
     return first
@@ -84,7 +84,7 @@ def extreme(step: Step, first: Tensor, *others: Any) -> Tensor:
 
 @operator("Where")
 def where(_: Step, condition: Any, yes: Any, no: Any) -> Tensor:
-    """One or the other by a condition."""
+    """Choose elements by a condition."""
     like = next(v for v in (yes, no, condition) if isinstance(v, Tensor))
     yes, no = (tensor(v, like) if isinstance(v, list) else v for v in (yes, no))
     return torch.where(tensor(condition, like), yes, no)
@@ -92,7 +92,7 @@ def where(_: Step, condition: Any, yes: Any, no: Any) -> Tensor:
 
 @operator("Clip")
 def clip(step: Step, source: Tensor, low: Any = None, high: Any = None) -> Tensor:
-    """Values between two bounds; between 0 and 6 it is the activation of that name."""
+    """Restrict values to two bounds; use ReLU6 for 0 and 6."""
     low, high = step.get("min", low), step.get("max", high)
     low, high = (None if v is None or isinstance(v, Tensor) else number(v) for v in (low, high))
     is_in_place = step.get("is_in_place", False)
@@ -101,20 +101,20 @@ def clip(step: Step, source: Tensor, low: Any = None, high: Any = None) -> Tenso
 
 @operator("Relu", "HardSwish", "charz.Silu")
 def gated(step: Step, source: Tensor) -> Tensor:
-    """Activations that models write over what they are of."""
+    """Apply an activation that models may run in place."""
     kinds = {"Relu": functional.relu, "HardSwish": functional.hardswish, "charz.Silu": functional.silu}
     return kinds[step.operator](source, step.get("is_in_place", False))
 
 
 @operator("Gelu")
 def gelu(step: Step, source: Tensor) -> Tensor:
-    """By the error function or the hyperbolic tangent."""
+    """Apply GELU by the error function or by the hyperbolic tangent."""
     return functional.gelu(source, approximate=step.get("approximate", "none"))
 
 
 @operator("LeakyRelu", "Elu", "Celu")
 def leaky(step: Step, source: Tensor) -> Tensor:
-    """Activations with a slope, by default one hundredth or one."""
+    """Apply an activation with a slope: by default 0.01 for LeakyRelu, else 1."""
     if step.operator == "LeakyRelu":
         return functional.leaky_relu(source, step.get("alpha", 0.01), step.get("is_in_place", False))
     function = functional.elu if step.operator == "Elu" else functional.celu
@@ -123,13 +123,13 @@ def leaky(step: Step, source: Tensor) -> Tensor:
 
 @operator("PRelu")
 def prelu(_: Step, source: Tensor, slope: Tensor) -> Tensor:
-    """A slope for each channel."""
+    """Apply a leaky activation with a slope for each channel."""
     return functional.prelu(source, slope.reshape(-1))
 
 
 @operator("Softmax", "LogSoftmax")
 def softmax(step: Step, source: Tensor) -> Tensor:
-    """Over one axis."""
+    """Apply softmax or its logarithm over one axis."""
     function = torch.softmax if step.operator == "Softmax" else torch.log_softmax
     return function(source, step.get("axis", -1))
 
@@ -156,19 +156,19 @@ TENSOR.update({name: _reduction(function) for name, function in REDUCTIONS.items
 
 @operator("ArgMax", "ArgMin")
 def position(step: Step, source: Tensor) -> Tensor:
-    """Where the greatest or the least is."""
+    """Return the index of the maximum or minimum."""
     function = torch.argmax if step.operator == "ArgMax" else torch.argmin
     return function(source, step.get("axis", 0), keepdim=bool(step.get("keepdims", 1)))
 
 
 @operator("TopK")
 def greatest(step: Step, source: Tensor, count: Any) -> tuple[Tensor, Tensor]:
-    """The greatest, and where they are."""
+    """Return the largest or smallest values and their indices."""
     values, where = torch.topk(source, number(count), step.get("axis", -1), bool(step.get("largest", 1)))
     return values, where
 
 
 @operator("CumSum")
 def running(_: Step, source: Tensor, axis: Any) -> Tensor:
-    """Running sum."""
+    """Compute a running sum."""
     return torch.cumsum(source, number(axis))

@@ -1,4 +1,4 @@
-"""Loops and branches whose course does not depend on values of tensors: each step is traced."""
+"""Loops and branches that do not depend on values of tensors; each iteration is traced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .registry import HOST, Step, number, operator, tensor
 
 
 def _decided(step: Step, value: Any) -> Any:
-    """A number that decides the course. Raises CharzError where a tensor holds it."""
+    """Return a number that controls a loop or branch. Raises CharzError for a tensor."""
     if isinstance(value, Tensor):
         raise depends_on_values(f"{step.operator}, node {step.name or step.outputs[0]}")
     return number(value)
@@ -22,7 +22,7 @@ def _decided(step: Step, value: Any) -> Any:
 
 @operator("Loop")
 def loop(step: Step, limit: Any = None, condition: Any = None, *carried: Any) -> tuple[Any, ...]:
-    """A block that is run a number of times, or until it says no; what it makes besides is stacked."""
+    """Run a block a number of times or until its condition is false; stack its scan outputs."""
     body, count = step.get("body"), None if limit is None else _decided(step, limit)
     goes_on = True if condition is None else _decided(step, condition)
     results: list[Sequence[Any]] = []
@@ -36,7 +36,7 @@ def loop(step: Step, limit: Any = None, condition: Any = None, *carried: Any) ->
 
 @operator("Scan")
 def scan(step: Step, *operands: Any) -> tuple[Any, ...]:
-    """A block that is run once a slice of what is scanned; what it makes besides is stacked."""
+    """Run a block once for each slice of the scanned inputs; stack its scan outputs."""
     body, scanned_count = step.get("body"), step.get("num_scan_inputs")
     carried, scanned = operands[:-scanned_count], operands[-scanned_count:]
     axes = step.get("scan_input_axes", [0] * scanned_count)
@@ -61,13 +61,13 @@ def scan(step: Step, *operands: Any) -> tuple[Any, ...]:
 
 @operator("If")
 def branch(step: Step, condition: Any) -> tuple[Any, ...]:
-    """The branch that is taken, where a size or a constant says which."""
+    """Run the branch that a size or a constant selects."""
     return tuple(step.get("then_branch" if _decided(step, condition) else "else_branch")())
 
 
 def _stacked(results: Sequence[Sequence[Any]], axes: Sequence[int], is_put_first: Sequence[int] = ()) -> list[Any]:
-    """What every step makes as one value each, numbers as a vector of them. Raises ValueError for what a loop without a step
-    would make."""
+    """Collect each output of all iterations into one tensor, numbers into a vector. Raises ValueError if there are outputs but no
+    iterations."""
     if axes and not results:
         raise ValueError("the sizes of what it makes are not known, since it runs no step")
     made = []

@@ -1,4 +1,4 @@
-"""Sizes: arithmetic on numbers and vectors of them."""
+"""Operators on host values: arithmetic of sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .registry import HOST, TENSOR, Step, as_floats, number, numbers, operator
 
 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, over vectors element by element."""
+    """Extend a function of numbers to vectors, element by element."""
 
     def apply(_: Step, *operands: Any) -> Any:
         lengths = [len(o) for o in operands if isinstance(o, list)]
@@ -43,13 +43,13 @@ HOST.update({name: _each(function) for name, function in _ARITHMETIC.items()})
 
 @operator("Identity", table=HOST)
 def same(_: Step, value: Any) -> Any:
-    """The value."""
+    """Return the value unchanged."""
     return value
 
 
 @operator("Cast", table=HOST)
 def cast(step: Step, value: Any) -> Any:
-    """Whole numbers stay so until they are asked to be others."""
+    """Convert to floats if the target type is floating-point."""
     from .moves import TYPES
 
     return as_floats(value) if TYPES[step.get("to")].is_floating_point else value
@@ -57,67 +57,67 @@ def cast(step: Step, value: Any) -> Any:
 
 @operator("Shape")
 def shape(step: Step, source: torch.Tensor) -> list[Any]:
-    """Sizes of a tensor."""
+    """Return the sizes of a tensor."""
     return list(source.shape)[step.get("start", 0) : step.get("end")]
 
 
 @operator("Shape", table=HOST)
 def length(_: Step, value: Any) -> list[Any]:
-    """Numbers of a vector; a number alone has no sizes."""
+    """Return the shape of a host value: its length for a vector, empty for a number."""
     return [len(value)] if isinstance(value, list) else []
 
 
 @operator("Size")
 def size(_: Step, source: torch.Tensor) -> Any:
-    """Elements of a tensor."""
+    """Count the elements of a tensor."""
     return source.numel()
 
 
 @operator("Gather", "GatherND", table=HOST)
 def pick(_: Step, values: Any, index: Any) -> Any:
-    """Numbers of a vector by their positions."""
+    """Pick numbers of a vector by position."""
     return [values[i] for i in index] if isinstance(index, list) else values[index]
 
 
 @operator("Slice", table=HOST)
 def part(_: Step, values: Any, start: Any, end: Any, _axes: Any = None, step: Any = None) -> Any:
-    """Some numbers of a vector."""
+    """Take a slice of a vector."""
     return values[number(start) : number(end) : number(step) if step is not None else 1]
 
 
 @operator("Concat", table=HOST)
 def joined(_: Step, *parts: Any) -> Any:
-    """Vectors one after the other."""
+    """Join vectors."""
     return [value for part in parts for value in numbers(part)]
 
 
 @operator("Unsqueeze", table=HOST)
 def as_vector(_: Step, value: Any, _axes: Any = None) -> Any:
-    """A number as a vector of one."""
+    """Convert a number to a vector of one."""
     return numbers(value)
 
 
 @operator("Squeeze", "ReduceSum", table=HOST)
 def as_number(_: Step, value: Any, _axes: Any = None) -> Any:
-    """The sum of a vector, of one its number."""
+    """Sum a vector."""
     return sum(numbers(value))
 
 
 @operator("Reshape", table=HOST)
 def reshaped(_: Step, value: Any, shape: Any) -> Any:
-    """A number as a vector of one, or the other way about."""
+    """Convert a number to a vector of one, or back."""
     return numbers(value) if numbers(shape) else number(value)
 
 
 @operator("ReduceProd", table=HOST)
 def product(_: Step, value: Any, _axes: Any = None) -> Any:
-    """Product of a vector."""
+    """Multiply the numbers of a vector."""
     return math.prod(numbers(value))
 
 
 @operator("Split", table=HOST)
 def split(step: Step, values: Any, sizes: Any = None) -> tuple[Any, ...]:
-    """A vector in parts."""
+    """Split a vector."""
     count = len(step.outputs)
     lengths = sizes or [len(values) // count] * count
     ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
@@ -126,7 +126,7 @@ def split(step: Step, values: Any, sizes: Any = None) -> tuple[Any, ...]:
 
 @operator("Constant", table=HOST)
 def constant(step: Step) -> Any:
-    """A number that a node holds."""
+    """Return the number stored in a node."""
     return next(iter(step.attributes.values()))
 
 

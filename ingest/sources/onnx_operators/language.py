@@ -1,7 +1,7 @@
-"""What exporters of language models write: attention with its cache in one operator, rotation, normalization with the sum before
-it, and weights of a few bits.
+"""Operators of exported language models: attention with its cache, rotary embedding, normalization fused with a sum, and packed
+weights.
 
-Operators behind `com.microsoft.` are those of ONNX Runtime
+Operators with the prefix `com.microsoft.` are those of ONNX Runtime
 (https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md), which its model builder and its optimizer write.
 """
 
@@ -40,25 +40,25 @@ for _name, _function in (("packed_linear", _packed_linear), ("packed_embedding",
 def packed_linear(
     _: Step, source: Tensor, weight: Tensor, scales: Tensor, zeros: Any = None, bias: Any = None
 ) -> Tensor:
-    """A product with a weight of a few bits, which a kernel expands as it reads it."""
+    """Multiply by a packed weight, which the kernel unpacks as it reads it."""
     return torch.ops.charz.packed_linear(source, weight, scales, zeros if isinstance(zeros, Tensor) else None, bias)  # type: ignore[no-any-return]
 
 
 @operator("com.microsoft.GatherBlockQuantized")
 def packed_embedding(step: Step, weight: Tensor, index: Tensor, scales: Tensor, zeros: Any = None) -> Tensor:
-    """Rows of a table of a few bits."""
+    """Look up rows of a packed table."""
     if step.get("gather_axis", 0) != 0 or not isinstance(index, Tensor):
         raise ValueError("rows are gathered along the first axis alone")
     return torch.ops.charz.packed_embedding(weight, index, scales, zeros if isinstance(zeros, Tensor) else None)  # type: ignore[no-any-return]
 
 
 def _heads(value: Tensor, count: int) -> Tensor:
-    """Heads of a packed value one by one: samples, heads, tokens and width."""
+    """Unpack heads into the shape (samples, heads, tokens, width)."""
     return value if value.dim() == 4 else value.unflatten(-1, (count, -1)).transpose(1, 2)
 
 
 def _mixed(step: Step, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, is_causal: Any = False) -> Tensor:
-    """Attention over heads, as wide as it came; key and value heads may be shared."""
+    """Compute attention of separate heads; query heads may share key and value heads."""
     shares = query.shape[1] != key.shape[1]
     is_causal = bool(is_causal) and not isinstance(mask, Tensor)
     mask = mask if isinstance(mask, Tensor) else None
@@ -68,12 +68,12 @@ def _mixed(step: Step, query: Tensor, key: Tensor, value: Tensor, mask: Any = No
 
 
 def _joined(mixed: Tensor) -> Tensor:
-    """Heads packed again."""
+    """Pack heads into the shape (samples, tokens, width)."""
     return mixed.transpose(1, 2).flatten(2)
 
 
 def _with_past(past: Any, new: Tensor) -> Tensor:
-    """What is kept of earlier tokens, and what is new. Raises ValueError for a cache of another type."""
+    """Append new tokens to a cache. Raises ValueError for a cache of another type."""
     if isinstance(past, Tensor) and past.dtype != new.dtype:
         raise ValueError("a cache of another type than keys and values")
     return torch.cat([past, new], 2) if isinstance(past, Tensor) else new
@@ -84,7 +84,7 @@ def attention(
     step: Step, query: Tensor, key: Tensor, value: Tensor, mask: Any = None, past_key: Any = None, past_value: Any = None,
     *_lengths: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """With what is kept of earlier tokens; the products before the softmax are not made besides."""
+    """Compute attention with a cache of earlier tokens. Raises CharzError if the scores are an output."""
     if len(step.outputs) > 3 and step.outputs[3]:
         raise CharzError(
             "the products of an attention as a result of their own are not read", step.name or step.outputs[0]
@@ -102,7 +102,7 @@ def group_query_attention(
     step: Step, query: Tensor, key: Any, value: Any, past_key: Any = None, past_value: Any = None, _lengths: Any = None,
     _total: Any = None, cosines: Any = None, sines: Any = None, positions: Any = None, bias: Any = None, *more: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Of packed or single operands, rotated within where it is asked for, each query with the tokens up to its own."""
+    """Compute attention of packed or separate operands, by default causal, with optional rotary embedding."""
     queries, keys = step.get("num_heads"), step.get("kv_num_heads")
     if not isinstance(key, Tensor):
         width = query.shape[-1] // (queries + 2 * keys)
@@ -121,7 +121,7 @@ def multi_head_attention(
     step: Step, query: Tensor, key: Any = None, value: Any = None, added: Any = None, _padding: Any = None, bias: Any = None,
     past_key: Any = None, past_value: Any = None, *_rest: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Of packed or single operands, with the biases of the layers before it."""
+    """Compute attention of packed or separate operands, with the biases of the layers before it."""
     count = step.get("num_heads")
     if query.dim() == 5:
         query, key, value = (v.flatten(2) for v in query.unbind(3))
@@ -139,7 +139,7 @@ def projected_attention(
     step: Step, source: Tensor, weight: Tensor, added: Any = None, _mask: Any = None, past: Any = None, bias: Any = None,
     *_rest: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """With the product that makes queries, keys and values."""
+    """Compute attention including the projection to queries, keys and values."""
     sizes = step.get("qkv_hidden_sizes", [weight.shape[1] // 3] * 3)
     projected = functional.linear(source, weight.t(), added)
     query, key, value = (_heads(v, step.get("num_heads")) for v in projected.split(sizes, -1))
@@ -150,10 +150,10 @@ def projected_attention(
 
 
 def _rotated(is_interleaved: Any, heads: Tensor, cosines: Tensor, sines: Tensor, positions: Any) -> Tensor:
-    """Pairs of each head turned by the angle of the token's position, as many as there are angles; what is left stays."""
+    """Apply rotary embedding to the first pairs of each head, one for each angle; keep the remaining elements."""
     if isinstance(positions, Tensor):
         cosines, sines = (functional.embedding(positions, table) for table in (cosines, sines))
-        if cosines.dim() == 4:  # three streams of positions, of which each angle is of one
+        if cosines.dim() == 4:  # three streams of positions; each angle belongs to one
             cosines, sines = cosines[0], sines[0]
     elif cosines.dim() == 2:
         cosines, sines = (table[: heads.shape[2]] for table in (cosines, sines))
@@ -168,14 +168,15 @@ def _rotated(is_interleaved: Any, heads: Tensor, cosines: Tensor, sines: Tensor,
 
 @operator("RotaryEmbedding")
 def rotary(step: Step, source: Tensor, cosines: Tensor, sines: Tensor, positions: Any = None) -> Tensor:
-    """Of heads, or of packed ones; without positions a row of angles for each token."""
+    """Apply rotary embedding to separate or packed heads; without positions each token has its row of angles."""
     made = _rotated(step.get("interleaved", 0), _heads(source, step.get("num_heads", 0)), cosines, sines, positions)
     return made if source.dim() == 4 else _joined(made)
 
 
 @operator("com.microsoft.RotaryEmbedding", "com.microsoft.MRotaryEmbedding")
 def rotary_by_position(step: Step, source: Tensor, positions: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Without a number of heads they are twice as wide as there are angles. Positions that are one number count from there on."""
+    """Apply rotary embedding by position. A missing number of heads follows from the angles: a head has twice as many elements.
+    A single position is that of the first token."""
     count = step.get("num_heads", 0) or source.shape[-1] // (2 * cosines.shape[-1])
     is_start = not isinstance(positions, Tensor) or positions.dim() < 2
     heads = _heads(source, count)
@@ -185,7 +186,7 @@ def rotary_by_position(step: Step, source: Tensor, positions: Tensor, cosines: T
 
 @operator("com.microsoft.SkipLayerNormalization", "com.microsoft.SkipSimplifiedLayerNormalization")
 def skip_norm(step: Step, source: Tensor, skip: Tensor, scale: Tensor, *shifts: Any) -> tuple[Any, ...]:
-    """A sum and its normalization, both of them results."""
+    """Return the normalization of a sum, and the sum."""
     is_simple = "Simplified" in step.operator
     shift, bias = (*([None] if is_simple else []), *shifts, None, None)[:2]
     total = source + skip if bias is None else source + skip + bias
@@ -200,7 +201,7 @@ def embedded(
     step: Step, words: Tensor, segments: Any, word: Tensor, position: Tensor, segment: Any, scale: Tensor, shift: Tensor,
     _mask: Any = None, positions: Any = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The embeddings of words, positions and segments, their sum normalized."""
+    """Sum the embeddings of words, positions and segments, and normalize the sum."""
     places = functional.embedding(positions, position) if isinstance(positions, Tensor) else position[: words.shape[1]]
     total = functional.embedding(words, word) + places
     if isinstance(segments, Tensor):
@@ -210,7 +211,7 @@ def embedded(
 
 @operator("com.microsoft.Gelu", "com.microsoft.FastGelu", "com.microsoft.BiasGelu", "com.microsoft.QuickGelu")
 def biased_gelu(step: Step, source: Tensor, bias: Tensor | None = None) -> Tensor:
-    """By the error function, the hyperbolic tangent or the sigmoid, of a sum with a bias where there is one."""
+    """Apply GELU by the error function, the hyperbolic tangent or the sigmoid, after adding a bias if given."""
     source = source if bias is None else source + bias
     if step.operator.endswith("QuickGelu"):
         return source * torch.sigmoid(source * step.get("alpha", 1.702))
@@ -219,7 +220,7 @@ def biased_gelu(step: Step, source: Tensor, bias: Tensor | None = None) -> Tenso
 
 @operator("com.microsoft.GatedRMSNorm")
 def gated_norm(step: Step, source: Tensor, scale: Tensor, gate: Tensor) -> Tensor:
-    """Each group of as many values as there are weights, times a gate."""
+    """Normalize groups as wide as the scale, and multiply by SiLU of the gate."""
     groups = source.unflatten(-1, (-1, scale.shape[0]))
     made = functional.rms_norm(groups, scale.shape, scale, step.get("epsilon", 1e-5))
     return made.flatten(-2) * functional.silu(gate)
@@ -227,7 +228,7 @@ def gated_norm(step: Step, source: Tensor, scale: Tensor, gate: Tensor) -> Tenso
 
 @operator("com.microsoft.FusedMatMul")
 def fused_product(step: Step, left: Tensor, right: Tensor) -> Tensor:
-    """With its operands turned where it says so, times a number."""
+    """Compute a scaled matrix product of optionally transposed operands."""
     if step.get("transBatchA", 0) or step.get("transBatchB", 0):
         raise ValueError("batches are not turned")
     left = left.transpose(-2, -1) if step.get("transA", 0) else left

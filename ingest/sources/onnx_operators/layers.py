@@ -21,26 +21,26 @@ AVERAGE_POOLS: dict[int, Any] = {1: functional.avg_pool1d, 2: functional.avg_poo
 
 @operator("charz.Linear")
 def linear(_: Step, source: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """A product with a weight that lies with its outputs first."""
+    """Compute a product with a weight of shape (outputs, inputs)."""
     return functional.linear(source, weight, bias)
 
 
 @operator("charz.Attention")
 def attention(step: Step, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The product with the keys, softmax and product with the values that exporters make of one operator."""
+    """Compute scaled dot-product attention, which exporters split into two products and a softmax."""
     key = key.transpose(-2, -1) if step.get("is_turned") else key
     return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
 @operator("MatMul")
 def product(_: Step, left: Tensor, right: Tensor) -> Tensor:
-    """Matrix product with broadcasting."""
+    """Compute a matrix product with broadcasting."""
     return torch.matmul(left, right)
 
 
 @operator("Gemm")
 def scaled_product(step: Step, left: Tensor, right: Tensor, added: Tensor | None = None) -> Tensor:
-    """A matrix product and what is added to it."""
+    """Compute a matrix product plus an optional addend, each with its scale."""
     left = left.t() if step.get("transA") else left
     if added is None or (step.get("alpha", 1.0), step.get("beta", 1.0)) == (1.0, 1.0):
         return functional.linear(left, right if step.get("transB") else right.t(), added)
@@ -50,12 +50,12 @@ def scaled_product(step: Step, left: Tensor, right: Tensor, added: Tensor | None
 
 @operator("Einsum")
 def contraction(step: Step, *operands: Tensor) -> Tensor:
-    """By its equation."""
+    """Apply an Einstein summation."""
     return torch.einsum(step.get("equation"), *operands)
 
 
 def _padding(step: Step, source: Tensor, kernel: Sequence[int]) -> tuple[Tensor, list[int]]:
-    """The source with a border put around it where that is uneven, and the border that is left to the operator."""
+    """Pad the source if its padding is asymmetric; return it and the padding left to the operator."""
     spatial = len(kernel)
     pads = step.get("pads", [0] * 2 * spatial)
     if step.get("auto_pad", "NOTSET") in ("SAME_UPPER", "SAME_LOWER"):
@@ -68,7 +68,7 @@ def _padding(step: Step, source: Tensor, kernel: Sequence[int]) -> tuple[Tensor,
 
 
 def _same(step: Step, source: Tensor, kernel: Sequence[int]) -> list[int]:
-    """The border that leaves as many windows as the stride divides the source into."""
+    """Compute the padding with which a side of n gives ceil(n / stride) windows."""
     spatial = len(kernel)
     strides, dilations = step.get("strides", [1] * spatial), step.get("dilations", [1] * spatial)
     total = []
@@ -80,7 +80,7 @@ def _same(step: Step, source: Tensor, kernel: Sequence[int]) -> list[int]:
 
 @operator("Conv")
 def convolution(step: Step, source: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """In one to three dimensions."""
+    """Apply a convolution of one to three dimensions."""
     spatial = weight.dim() - 2
     source, padding = _padding(step, source, weight.shape[2:])
     strides, dilations = step.get("strides", [1] * spatial), step.get("dilations", [1] * spatial)
@@ -89,7 +89,7 @@ def convolution(step: Step, source: Tensor, weight: Tensor, bias: Tensor | None 
 
 @operator("ConvTranspose")
 def transposed_convolution(step: Step, source: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """In one to three dimensions, its border even."""
+    """Apply a transposed convolution of one to three dimensions with symmetric padding."""
     spatial = weight.dim() - 2
     pads = step.get("pads", [0] * 2 * spatial)
     extra = step.get("output_padding", [0] * spatial)
@@ -99,7 +99,7 @@ def transposed_convolution(step: Step, source: Tensor, weight: Tensor, bias: Ten
 
 @operator("MaxPool")
 def max_pool(step: Step, source: Tensor) -> Tensor:
-    """Greatest under each window."""
+    """Return the maximum of each window."""
     kernel = step.get("kernel_shape")
     source, padding = _padding(step, source, kernel)
     spatial = len(kernel)
@@ -109,7 +109,7 @@ def max_pool(step: Step, source: Tensor) -> Tensor:
 
 @operator("AveragePool")
 def average_pool(step: Step, source: Tensor) -> Tensor:
-    """Mean under each window."""
+    """Return the mean of each window."""
     kernel = step.get("kernel_shape")
     source, padding = _padding(step, source, kernel)
     counts_border = bool(step.get("count_include_pad", 0))
@@ -121,7 +121,7 @@ def average_pool(step: Step, source: Tensor) -> Tensor:
 
 @operator("GlobalAveragePool", "GlobalMaxPool")
 def global_pool(step: Step, source: Tensor) -> Tensor:
-    """One value a channel."""
+    """Reduce each channel to its mean or maximum."""
     axes = list(range(2, source.dim()))
     if step.operator == "GlobalMaxPool":
         return torch.amax(source, axes, keepdim=True)
@@ -134,46 +134,46 @@ def global_pool(step: Step, source: Tensor) -> Tensor:
 
 @operator("BatchNormalization")
 def batch_norm(step: Step, source: Tensor, scale: Tensor, shift: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    """By statistics that are known."""
+    """Normalize by given means and variances."""
     return functional.batch_norm(source, mean, variance, scale, shift, False, 0.0, step.get("epsilon", 1e-5))
 
 
 @operator("LayerNormalization")
 def layer_norm(step: Step, source: Tensor, scale: Tensor, shift: Tensor | None = None) -> Tensor:
-    """Over the axes from one on."""
+    """Normalize over the axes from `axis` on."""
     axis = step.get("axis", -1) % source.dim()
     return functional.layer_norm(source, source.shape[axis:], scale, shift, step.get("epsilon", 1e-5))
 
 
 @operator("RMSNormalization", "SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization")
 def rms_norm(step: Step, source: Tensor, scale: Tensor) -> Tensor:
-    """Over the axes from one on, by the root of the mean square."""
+    """Normalize by the root mean square over the axes from `axis` on."""
     axis = step.get("axis", -1) % source.dim()
     return functional.rms_norm(source, source.shape[axis:], scale, step.get("epsilon", 1e-5))
 
 
 @operator("GroupNormalization")
 def group_norm(step: Step, source: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Over groups of channels."""
+    """Normalize over groups of channels."""
     return functional.group_norm(source, step.get("num_groups"), scale, shift, step.get("epsilon", 1e-5))
 
 
 @operator("InstanceNormalization")
 def instance_norm(step: Step, source: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Over each channel of each sample."""
+    """Normalize each channel of each sample."""
     return functional.instance_norm(source, None, None, scale, shift, eps=step.get("epsilon", 1e-5))
 
 
 @operator("LRN")
 def local_response_norm(step: Step, source: Tensor) -> Tensor:
-    """Over neighbouring channels."""
+    """Normalize over neighbouring channels."""
     alpha, beta, bias = step.get("alpha", 1e-4), step.get("beta", 0.75), step.get("bias", 1.0)
     return functional.local_response_norm(source, step.get("size"), alpha, beta, bias)
 
 
 @operator("Resize", "Upsample")
 def resize(step: Step, source: Tensor, *rest: Any) -> Tensor:
-    """To other sides, by the nearest pixel or between them."""
+    """Interpolate to other sizes, or repeat the nearest pixel."""
     scales, sizes = rest[0] if step.operator == "Upsample" else rest[1], rest[2] if len(rest) > 2 else None
     spatial = source.dim() - 2
     asked = [int(n) for n in numbers(sizes)[-spatial:]] if sizes else None
@@ -190,7 +190,7 @@ def resize(step: Step, source: Tensor, *rest: Any) -> Tensor:
 
 @operator("LSTM", "GRU", "RNN")
 def recurrent(step: Step, *_: Any) -> Tensor:
-    """Refused by name: its weights lie in another order."""
+    """Refuse the operator: its weights have another order than PyTorch's."""
     raise CharzError(
         "a recurrent operator of ONNX is not read", f"{step.name} ({step.operator})",
         next="ingest the nn.Module, or torch.export.save its program",
@@ -199,5 +199,5 @@ def recurrent(step: Step, *_: Any) -> Tensor:
 
 @operator("DepthToSpace")
 def shuffle(step: Step, source: Tensor) -> Tensor:
-    """Channels as pixels."""
+    """Move channels into pixels."""
     return functional.pixel_shuffle(source, number(step.get("blocksize")))

@@ -15,26 +15,26 @@ TYPES = {
     10: torch.float16, 11: torch.float64, 16: torch.bfloat16, 17: torch.float8_e4m3fn, 19: torch.float8_e5m2,
     21: torch.uint4, 22: torch.int4,
 }  # fmt: skip
-"""PyTorch's types by the numbers of `onnx.TensorProto`."""
+"""PyTorch types by `onnx.TensorProto` number."""
 
 DEVICE = "meta"
 
 
 @operator("Identity", "Dropout")
 def same(_: Step, source: Tensor, *_rest: Any) -> Tensor:
-    """The value."""
+    """Return the value unchanged."""
     return source
 
 
 @operator("Cast")
 def cast(step: Step, source: Tensor) -> Tensor:
-    """In another type."""
+    """Cast to another type."""
     return source.to(TYPES[step.get("to")])
 
 
 @operator("CastLike")
 def cast_like(_: Step, source: Any, like: Any) -> Any:
-    """In the type of another; a number takes the type of what it meets."""
+    """Cast to the type of another value; make host numbers floats if `like` is a floating-point tensor."""
     if isinstance(source, Tensor):
         return source.to(like.dtype) if isinstance(like, Tensor) else source
     return as_floats(source) if isinstance(like, Tensor) and like.is_floating_point() else source
@@ -42,7 +42,7 @@ def cast_like(_: Step, source: Any, like: Any) -> Any:
 
 @operator("Reshape")
 def reshape(step: Step, source: Tensor, shape: Any) -> Tensor:
-    """A size of 0 is that of the source."""
+    """Reshape; a size of 0 keeps the source's size."""
     sizes = list(numbers(shape))
     if not step.get("allowzero"):
         sizes = [source.shape[i] if isinstance(n, int) and n == 0 else n for i, n in enumerate(sizes)]
@@ -51,20 +51,20 @@ def reshape(step: Step, source: Tensor, shape: Any) -> Tensor:
 
 @operator("Flatten")
 def flatten(step: Step, source: Tensor) -> Tensor:
-    """To two dimensions."""
+    """Flatten to two dimensions."""
     axis = step.get("axis", 1)
     return source.flatten(1) if axis == 1 else source.flatten(axis).flatten(0, axis - 1)
 
 
 @operator("Transpose")
 def permute(step: Step, source: Tensor) -> Tensor:
-    """Dimensions in another order."""
+    """Order the dimensions anew."""
     return source.permute(step.get("perm", list(reversed(range(source.dim())))))
 
 
 @operator("Unsqueeze")
 def unsqueeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
-    """Dimensions of one put in."""
+    """Insert dimensions of size one."""
     wanted = numbers(step.get("axes", axes))
     rank = source.dim() + len(wanted)
     for axis in sorted(a % rank for a in wanted):
@@ -74,7 +74,7 @@ def unsqueeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
 
 @operator("Squeeze")
 def squeeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
-    """Dimensions of one taken out."""
+    """Remove dimensions of size one."""
     wanted = step.get("axes", axes)
     if wanted is None:
         return source.squeeze()
@@ -85,14 +85,14 @@ def squeeze(step: Step, source: Tensor, axes: Any = None) -> Tensor:
 
 @operator("Concat")
 def concatenate(step: Step, *parts: Any) -> Tensor:
-    """One after the other along an axis."""
+    """Join tensors along an axis."""
     like = next(p for p in parts if isinstance(p, Tensor))
     return torch.cat([tensor(p, like) for p in parts], step.get("axis"))
 
 
 @operator("Split")
 def split(step: Step, source: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
-    """In parts along an axis."""
+    """Split along an axis."""
     axis = step.get("axis", 0)
     sizes = step.get("split", sizes)
     if sizes is None:
@@ -102,7 +102,7 @@ def split(step: Step, source: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
 
 @operator("SplitToSequence")
 def sequence(step: Step, source: Tensor, sizes: Any = None) -> tuple[tuple[Tensor, ...]]:
-    """The parts along an axis as one value; without sizes they are of one each, and lose the axis unless it is to be kept."""
+    """Split along an axis into a sequence; without sizes into parts of one, without the axis unless `keepdims`."""
     axis = step.get("axis", 0)
     if sizes is not None:
         return (tuple(torch.split(source, sizes, axis)),)
@@ -111,19 +111,19 @@ def sequence(step: Step, source: Tensor, sizes: Any = None) -> tuple[tuple[Tenso
 
 @operator("SequenceConstruct")
 def gathered(_: Step, *parts: Tensor) -> tuple[tuple[Tensor, ...]]:
-    """Tensors as one value."""
+    """Construct a sequence of tensors."""
     return (parts,)
 
 
 @operator("SequenceAt", table=HOST)
 def member(_: Step, values: tuple[Tensor, ...], position: Any) -> Tensor:
-    """One tensor of several."""
+    """Pick one tensor of a sequence."""
     return values[number(position)]
 
 
 @operator("ConcatFromSequence", table=HOST)
 def joined(step: Step, values: tuple[Tensor, ...]) -> Tensor:
-    """Tensors of one value one after the other, along an axis of theirs or a new one."""
+    """Join the tensors of a sequence along an existing or a new axis."""
     return (torch.stack if step.get("new_axis", 0) else torch.cat)(list(values), step.get("axis"))
 
 
@@ -131,7 +131,7 @@ def joined(step: Step, values: tuple[Tensor, ...]) -> Tensor:
 def part(
     step: Step, source: Tensor, start: Any = None, end: Any = None, axes: Any = None, strides: Any = None
 ) -> Tensor:
-    """From a position to another along some axes."""
+    """Take a slice along some axes."""
     starts, ends = numbers(step.get("starts", start)), numbers(step.get("ends", end))
     axes = step.get("axes", axes)
     along = numbers(axes) if axes is not None else list(range(len(starts)))
@@ -146,7 +146,7 @@ def part(
 
 @operator("Gather")
 def gather(step: Step, source: Any, index: Any) -> Tensor:
-    """Rows of a table by one axis."""
+    """Gather entries along one axis."""
     axis = step.get("axis", 0)
     if not isinstance(index, Tensor):
         if isinstance(index, list):
@@ -162,19 +162,19 @@ def gather(step: Step, source: Any, index: Any) -> Tensor:
 
 @operator("GatherElements")
 def gather_elements(step: Step, source: Tensor, index: Tensor) -> Tensor:
-    """An element by its index along one axis."""
+    """Gather elements by their indices along one axis."""
     return torch.gather(source, step.get("axis", 0), index)
 
 
 @operator("GatherND")
 def gather_points(_: Step, source: Tensor, index: Tensor) -> Tensor:
-    """Elements by their indices along the first axes."""
+    """Gather elements by their indices along the first axes."""
     return source[tuple(index[..., i] for i in range(index.shape[-1]))]
 
 
 @operator("ScatterND")
 def scatter_points(_: Step, source: Tensor, index: Any, values: Tensor) -> Tensor:
-    """Values written over the elements that indices name."""
+    """Write values over the elements at indices."""
     places = tensor(index, source)
     if places.dtype != torch.int64 or places.dim() == 0:
         places = places.reshape(-1, 1).to(torch.int64)
@@ -183,20 +183,20 @@ def scatter_points(_: Step, source: Tensor, index: Any, values: Tensor) -> Tenso
 
 @operator("ScatterElements")
 def scatter(step: Step, source: Tensor, index: Tensor, values: Tensor) -> Tensor:
-    """Values written over the elements that indices along one axis name."""
+    """Write values over the elements at indices along one axis."""
     return torch.scatter(source, step.get("axis", 0), index, values)
 
 
 @operator("TensorScatter")
 def kept(step: Step, past: Tensor, update: Tensor, _places: Any = None) -> Tensor:
-    """What is new written into a cache, from some position on."""
+    """Write new entries into a cache, at its beginning."""
     axis = step.get("axis", -2)
     return torch.slice_scatter(past, update, axis, 0, update.shape[axis])
 
 
 @operator("Expand")
 def expand(_: Step, source: Any, shape: Any) -> Tensor:
-    """Seen again and again along dimensions of one."""
+    """Expand dimensions of size one as a view."""
     sizes = numbers(shape)
     source = source if isinstance(source, Tensor) else _filled([], source)
     missing = len(sizes) - source.dim()
@@ -206,7 +206,7 @@ def expand(_: Step, source: Any, shape: Any) -> Tensor:
 
 @operator("Expand", table=HOST)
 def repeated(_: Step, value: Any, shape: Any) -> Any:
-    """A vector of one whole number is a vector of many; any other number fills a tensor."""
+    """Repeat a vector of one integer; fill a tensor with any other number."""
     sizes = numbers(shape)
     if len(sizes) > 1 or not all(isinstance(n, int) for n in [*numbers(value), *sizes]):
         return _filled(sizes, number(value))
@@ -216,13 +216,13 @@ def repeated(_: Step, value: Any, shape: Any) -> Any:
 
 @operator("Tile")
 def tile(_: Step, source: Tensor, repeats: Any) -> Tensor:
-    """Copied again and again."""
+    """Repeat as a copy."""
     return source.repeat(numbers(repeats))
 
 
 @operator("Pad")
 def pad(step: Step, source: Tensor, pads: Any = None, value: Any = None, axes: Any = None) -> Tensor:
-    """With a border; a negative one cuts off."""
+    """Pad; a negative width cuts off."""
     widths = numbers(step.get("pads", pads))
     count = len(widths) // 2
     along = [a % source.dim() for a in numbers(axes)] if axes is not None else list(range(source.dim()))
@@ -243,7 +243,7 @@ def _filled(shape: Any, value: Any) -> Tensor:
 
 @operator("ConstantOfShape", table=HOST)
 def filled(step: Step, shape: Any) -> Any:
-    """One value everywhere; as many whole numbers as there are sizes are sizes themselves."""
+    """Fill a tensor with one value; return integers of one dimension as a host vector."""
     value = number(step.get("value", 0.0))
     if len(numbers(shape)) == 1 and isinstance(number(shape), int) and not isinstance(value, float):
         return [value] * number(shape)
@@ -252,25 +252,25 @@ def filled(step: Step, shape: Any) -> Any:
 
 @operator("Range", table=HOST)
 def counting(_: Step, start: Any, end: Any, stride: Any) -> Tensor:
-    """Numbers one after the other."""
+    """Return numbers from start to end by a stride."""
     return torch.arange(start, end, stride, device=DEVICE)
 
 
 @operator("Trilu")
 def triangle(step: Step, source: Tensor, offset: Any = None) -> Tensor:
-    """The upper or the lower triangle."""
+    """Keep the upper or the lower triangle."""
     return (torch.triu if step.get("upper", 1) else torch.tril)(source, 0 if offset is None else number(offset))
 
 
 @operator("OneHot")
 def one_hot(_: Step, index: Tensor, depth: Any, _values: Any = None) -> Tensor:
-    """A one at each index."""
+    """Encode indices as one-hot vectors."""
     return functional.one_hot(index, number(depth))
 
 
 @operator("NonZero")
 def positions(_: Step, mask: Tensor) -> Tensor:
-    """Where a mask is true, a column each."""
+    """Return the positions at which a mask is true, one column each."""
     return mask.nonzero().t()
 
 

@@ -1,7 +1,7 @@
-"""Where ONNX operators are registered, and what their functions see.
+"""Registry of ONNX operators, and the steps that their functions receive.
 
-A value is a tensor, or of the host: a number, or a list of numbers where ONNX has a vector of sizes. Sizes are computed on the
-host, so that those that follow from the batch stay free.
+A value is a tensor or a host value: a number, or a list of numbers for a vector of sizes. Sizes are computed on the host, so that
+sizes that depend on the batch stay symbolic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node of an ONNX graph: values are known by name, none by an empty one."""
+    """One node of an ONNX graph: values are names, an empty name is an omitted value."""
 
     operator: str
     name: str
@@ -23,10 +23,10 @@ class Step:
     outputs: tuple[str, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     scope: tuple[str, ...] = ()
-    """Modules that the exporter found it in, from the outermost, each by its path."""
+    """Paths of the modules that contain the node, from the outermost."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An attribute."""
+        """Return an attribute or the default."""
         return self.attributes.get(name, default)
 
     @property
@@ -36,13 +36,13 @@ class Step:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Values that it reads, those that its blocks take from around them included."""
+        """Values that it reads, including outer values that its blocks read."""
         return (*self.inputs, *(name for block in self.blocks.values() for name in block.reads))
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A graph within a node: what a loop runs again and again, or a branch."""
+    """A graph within a node: the body of a loop, or a branch."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -50,7 +50,7 @@ class Block:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Values that it takes from around it."""
+        """Outer values that it reads."""
         made = {*self.inputs, *(name for step in self.steps for name in step.outputs)}
         read = [*(name for step in self.steps for name in step.reads), *self.outputs]
         return tuple(name for name in dict.fromkeys(read) if name not in made)
@@ -59,14 +59,14 @@ class Block:
 Function = Callable[..., Any]
 
 TENSOR: dict[str, Function] = {}
-"""What an operator does with at least one tensor among its operands, by its name."""
+"""Functions of operators by name, for operands of which at least one is a tensor."""
 
 HOST: dict[str, Function] = {}
-"""What it does with numbers alone."""
+"""Functions of operators by name, for host values alone."""
 
 
 def operator(*names: str, table: dict[str, Function] = TENSOR) -> Callable[[Function], Function]:
-    """Register a function `(step, *operands) -> value or tuple of values` as some operators."""
+    """Register a function `(step, *operands) -> value or tuple of values` for operators."""
 
     def register(function: Function) -> Function:
         table.update(dict.fromkeys(names, function))
@@ -76,12 +76,12 @@ def operator(*names: str, table: dict[str, Function] = TENSOR) -> Callable[[Func
 
 
 def is_host(value: Any) -> bool:
-    """Whether a value is numbers rather than a tensor; an operand that is left out is none of either."""
+    """Return True unless a value is a tensor; an omitted operand counts as a host value."""
     return not isinstance(value, torch.Tensor)
 
 
 def tensor(value: Any, like: torch.Tensor) -> torch.Tensor:
-    """A value as a tensor beside another."""
+    """Convert a value to a tensor of zeros on the device of `like`; keep a tensor."""
     if isinstance(value, torch.Tensor):
         return value
     shape = (len(value),) if isinstance(value, list) else ()
@@ -91,16 +91,16 @@ def tensor(value: Any, like: torch.Tensor) -> torch.Tensor:
 
 
 def number(value: Any) -> Any:
-    """The one number of a scalar or of a vector of one."""
+    """Return the number of a scalar, or the first of a vector."""
     return value[0] if isinstance(value, list) else value
 
 
 def as_floats(value: Any) -> Any:
-    """Whole numbers as others; sizes that are not known yet stay as they are."""
+    """Convert integers to floats; keep symbolic sizes."""
     made = [float(v) if isinstance(v, int) else v for v in numbers(value)]
     return made if isinstance(value, list) else made[0]
 
 
 def numbers(value: Any) -> list[Any]:
-    """Numbers of a vector, or of a scalar the one."""
+    """Return a vector as a list of numbers, a scalar as a list of one."""
     return value if isinstance(value, list) else [value]

@@ -217,13 +217,12 @@ class Core:
         return self._opened[1]
 
     def remind(self) -> None:
-        """Say what every answer from the file says of it: rows that charz ships and that are others there, objects that are not
-        charz's."""
+        """Warn about the file, as for every answer: changed shipped rows, and objects that charz did not create."""
         for line in (self._parent or self)._of_file:
             self.messages.warn(line)
 
     def _tell_of_cache(self) -> None:
-        """Say which kept files were made anew, and why."""
+        """Report which kept files were made anew, and why."""
         for line in cache.said():
             self.messages.warn(line)
 
@@ -439,8 +438,7 @@ class Core:
         raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
 
     def _check_computes(self, models: Sequence[str]) -> None:
-        """Raise `CharzError` for a model of which nothing runs, and say which of all the models of the file have no answers for
-        that."""
+        """Raise `CharzError` for a named model without kernels; without names, report all such models of the file."""
         query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"
         idle = [name for (name,) in self.connection().execute(query).fetchall()]
         asked = [name for name in models if name in idle]

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from charz.sql.foreign import Own
 
 _MADE_FROM = ("schema", "sql", "hardware_catalog")
-"""Folders of the package whose code and data decide what an empty database holds."""
+"""Folders of the package whose code and data determine the content of an empty database."""
 _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
 _WAIT_S = 60.0
-"""How long another process that makes the template is waited for. [s]"""
+"""Maximum wait for another process that makes the template. [s]"""
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
 _own: dict[Path, Own] = {}
-"""What templates hold, by where that is kept, read once a process."""
+"""Descriptions of templates by the path of their kept files, read once for each process."""
 
 
 def ready(fill: Fill) -> Path | None:
-    """The template, made with `fill` when there is none yet; None when the cache cannot be used."""
+    """Return the path of the template, made with `fill` if missing, or None if the cache is unusable."""
     fingerprint = _fingerprint()
     name = f"empty-{fingerprint}"
     if path := cache.find(name, ".duckdb"):
@@ -61,7 +61,8 @@ def ready(fill: Fill) -> Path | None:
 
 
 def own(fill: Fill) -> Own | None:
-    """What the template holds, kept beside it: to read it from there takes a tenth of a second; None without a template."""
+    """Return the description of the template, kept in the cache since reading the template takes a tenth of a second; return None
+    without a template."""
     from charz.sql import foreign
 
     name = f"own-{verdicts.charz()}"

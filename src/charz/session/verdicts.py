@@ -1,4 +1,4 @@
-"""What the examination of files found, kept in the user's cache: a file that has not changed since is not examined again."""
+"""Verdicts on examined files, kept in the user's cache, so that an unchanged file is not examined again."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _MOST = 256
 """Files whose verdicts are kept."""
 
 State = list[int | str]
-"""What changes with each write of a file, and with each charz that examines it."""
+"""State of a file and version of the charz that examines it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found in a file."""
+    """The findings about a file."""
 
     found: Found
     altered: dict[str, int] = field(default_factory=dict)
-    """Shipped rows that are others, by table."""
+    """Number of changed shipped rows, by table."""
 
 
 def state(path: Path) -> State | None:
-    """What a verdict is about: this state of the file, and this charz. None where there is no file, or its log is not folded in yet."""
+    """Return the state of a file and this charz's version, or None if the file is missing or has a write-ahead log."""
     if not path.is_file() or path.with_name(f"{path.name}.wal").exists():
         return None
     try:
@@ -43,7 +43,7 @@ def state(path: Path) -> State | None:
 
 
 def read(now: State | None) -> Verdict | None:
-    """What this charz found in a file in a state."""
+    """Read this charz's verdict on a file in a state, or None."""
     kept = None if now is None else _kept().get(_key(now))
     if kept is None or kept["state"] != now:
         return None
@@ -52,7 +52,7 @@ def read(now: State | None) -> Verdict | None:
 
 
 def write(now: State, verdict: Verdict) -> None:
-    """Keep what was found in a file in a state."""
+    """Keep the verdict on a file in a state."""
     kept = _kept()
     kept.pop(_key(now), None)
     kept[_key(now)] = {"state": now, **dataclasses.asdict(verdict)}
@@ -72,7 +72,7 @@ def _key(now: State) -> str:
 
 @functools.cache
 def charz() -> str:
-    """What decides how a file is examined and what it is compared with: cheaper than a hash of all that a template is made of."""
+    """Hash what determines the examination of a file; this is cheaper than a hash of all inputs of a template."""
     root = views.ROOT.parent / "hardware_catalog"
     files = sorted([*root.glob("parts/*/*.yaml"), *root.glob("tables/*.csv"), *(views.ROOT.parent / "schema").glob("*.py")])
     changed = [(str(path), path.stat().st_mtime_ns) for path in files]

@@ -68,10 +68,10 @@ def _numbers(version: str) -> list[int]:
 def change(
     path: Path, create: bool = True, access: Access = Access(), repairs: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a copy that takes the database's place when the block ends without an error.
+    """Yield a connection to a copy that replaces the database when the block ends without an error.
 
-    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless they are trusted; for one
-    whose macros take the place of functions in any case, but where it `repairs` a trusted one, which drops them.
+    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless it is trusted; and for any file
+    whose macros shadow functions, except that `repairs` drops them from a trusted file.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
     scenarios, views and maintained tables.
@@ -90,7 +90,7 @@ def change(
 
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` where a file that is to be written holds views, triggers or macros that charz did not put there."""
+    """Raise `CharzError` if a file to be written contains views, triggers or macros that charz did not create."""
     from charz.sql import foreign
 
     is_same = about.read(connection).get("views_fingerprint") == views.fingerprint()
@@ -99,11 +99,11 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise _shadowed(whole.shadowing, path)
     if found := whole.acting:
         next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
-        raise CharzError("the database holds what charz did not put there", str(path), _some(found), next)
+        raise CharzError("the database contains objects that charz did not create", str(path), _some(found), next)
 
 
 def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: bool) -> None:
-    """Raise `CharzError` where macros take the place of functions, or drop them."""
+    """Raise `CharzError` if macros shadow functions, or drop these macros."""
     from charz.sql import foreign
 
     if names := foreign.shadowing(connection):
@@ -118,7 +118,7 @@ def _shadowed(names: Sequence[str], path: Path) -> CharzError:
 
 
 def own() -> Own:
-    """What a file without models holds."""
+    """Describe a file without models."""
     from charz.sql import foreign
 
     if known := template.own(_complete):
@@ -130,7 +130,7 @@ def own() -> Own:
 
 
 _own_in_memory: list[Own] = []
-"""What a file without models holds, where no template can be kept."""
+"""Description of a file without models, if no template can be kept."""
 
 
 def examined(
@@ -140,18 +140,18 @@ def examined(
     refuses: bool = True,
     opened: State | None = None,
 ) -> list[str]:
-    """What every answer from a file says of it: objects that charz did not put there, shipped rows that are others.
+    """Return the warnings for every answer from a file: objects that charz did not create, and changed shipped rows.
 
-    Raises `CharzError` where macros take the place of functions, or objects of charz's names are others, unless they are
-    trusted. A file is examined once, and again when it has changed: `opened` is its state before the connection was made, and a
-    verdict is about the file that the connection reads where it still is in that.
+    Raises `CharzError` if macros shadow functions, or if objects of charz are changed and the file is not trusted. A file is examined
+    once, and again after a change: `opened` is its state before the connection was made, and a verdict is read or kept only if the
+    file still has that state.
     """
     from charz.sql import foreign
 
     now = opened if opened is not None and verdicts.state(path) == opened else None
     verdict = verdicts.read(now)
     if verdict is None:
-        if cache.fault_of_folder():  # to make a file to compare with would take each command ten seconds
+        if cache.fault_of_folder():  # a reference file would take each command ten seconds
             if refuses and (names := foreign.shadowing(connection)):
                 raise _shadowed(names, path)
             return [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
@@ -178,10 +178,10 @@ def _refuse(found: Found, path: Path, access: Access) -> None:
 
 
 def _said(verdict: Verdict) -> list[str]:
-    """Lines on a file that is read all the same."""
+    """List the warnings about a file that is read."""
     lines = []
     if others := [*verdict.found.changed, *verdict.found.further]:
-        lines.append(f"the database holds what charz did not put there: {_some(others)}")
+        lines.append(f"the database contains objects that charz did not create: {_some(others)}")
     if verdict.found.lacking:
         lines.append(f"the database lacks {_some(verdict.found.lacking)}: `charz doctor --repair` puts them back")
     if count := sum(verdict.altered.values()):

@@ -51,7 +51,7 @@ class PartText:
 
 
 def _name(text: str) -> str:
-    """The id of a part that a file is named by. Raises `CharzError` for a text that can be none, of a database that others wrote too."""
+    """Check and return the id of a part, which names a file. Raises `CharzError` for an invalid id, also from a database."""
     from charz.hardware_catalog import part_file
 
     if not part_file.is_name(text):

@@ -229,7 +229,7 @@ class Measure(Calibrate, Fusion):
         return measured
 
     def _new_part_file(self, part_id: str) -> Path:
-        """Where the draft goes. Raises `CharzError` for an id that is none, one of another's part, and a file that is there."""
+        """Return the path of the draft. Raises `CharzError` for an invalid id, the id of another part, and an existing file."""
         from charz.hardware_catalog import part_file
 
         if not part_file.is_name(part_id):

@@ -36,8 +36,8 @@ _WORDS = {
 
 
 def specs(session: Core, model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
-    """The models of every combination of the sizes, by what is changed. Raises `CharzError` for a model without such a size, and
-    as `own` does."""
+    """Return the models of every combination of the sizes, by their changes. Raises `CharzError` for a model without such a size,
+    and as `own` does."""
     from charz.ingest.sources.spec import of_database, parse
 
     is_stored = model in session._names("model")
@@ -80,8 +80,8 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
 
 
 def own(session: Core, model: str) -> Spec:
-    """The request that makes a model again: by its name where that says where it came from, else from there under the name and
-    with the inputs that it has. Raises `CharzError` where that would run code that only the file names, unless it is trusted."""
+    """Return the request that builds a stored model again: from its name if that names its source, else from the source with the
+    model's name and inputs. Raises `CharzError` if an untrusted file would make it run code."""
     from charz.ingest.sources.inputs import again
     from charz.ingest.sources.spec import of_database, parse
 

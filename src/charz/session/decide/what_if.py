@@ -135,7 +135,7 @@ class WhatIf(Core):
         return Rows(("variant", *columns), rows, told.views)
 
     def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, _Variants]:
-        """A session that has the model in other sizes, and the names there, the model's own first."""
+        """Return a session with the model in other sizes, and its variants, the original first."""
         wanted = model_sizes.specs(self, model, sizes)
         if model not in self._names("model"):
             wanted = {AS_IS: model_sizes.own(self, model), **wanted}

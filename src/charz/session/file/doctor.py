@@ -98,7 +98,7 @@ class Doctor(Check, Refresh):
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
     def _cache(self) -> list[tuple[str, bool, str, str]]:
-        """What the user's cache holds, and why it cannot be used where that is so."""
+        """Check the user's cache: report its content, or why it is unusable."""
         from charz.schema import cache
 
         if fault := cache.fault_of_folder():
@@ -111,7 +111,7 @@ class Doctor(Check, Refresh):
         return [("cache", total <= cache.MOST_BYTE, text, "")]
 
     def _found(self) -> Found:
-        """What the file holds that charz did not put there, triggers and texts among it."""
+        """Find the differences of the file from charz's own, including triggers and comments."""
         from charz.schema import about
         from charz.sql import foreign, views
 
@@ -121,13 +121,13 @@ class Doctor(Check, Refresh):
         return foreign.found(self.connection(), workspace.own(), is_whole=True, compare_texts=is_same)
 
     def _foreign(self, found: Found) -> tuple[str, bool, str, str]:
-        """Objects that charz did not put there, or that are others."""
+        """Report objects that charz did not create, or that were changed."""
         objects = [*found.shadowing, *(n for n in found.changed if not n.startswith("rows of ")), *found.further]
         next = "drop them, or write with --trust; `charz doctor --repair --trust` drops macros of functions' names"
         return "foreign object", not objects, _some(sorted(objects)) or "none", next if objects else ""
 
     def _shipped(self, found: Found) -> tuple[str, bool, str, str]:
-        """Rows that charz ships and that are others: of the user's own edits nothing is wrong."""
+        """Report changed shipped rows; the check always passes, since users may edit them."""
         from charz.sql import foreign
 
         from .. import workspace

@@ -249,7 +249,7 @@ def _type(hint: Any) -> dict[str, Any]:
 
 
 def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """The first rows that one answer has room for, and whether a text of them is cut."""
+    """Return the first rows that fit one answer, and True if a value of them is shortened."""
     told: list[dict[str, Any]] = []
     letters, is_cut = 0, False
     for row in rows:
@@ -263,7 +263,7 @@ def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]
 
 
 def _short(value: Any) -> Any:
-    """A value, of a long text, list or object the beginning of what it reads as."""
+    """Shorten a long text, list or object to the beginning of its text."""
     if isinstance(value, bytes | bytearray | str):
         return value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]!s}... ({len(value):,} letters)"
     if isinstance(value, dict | list | tuple):
