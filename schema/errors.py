@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class CharzError(Exception):
@@ -54,11 +54,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str], next: str = "") -> 
     if near:
         exists = f"nearest: {', '.join(near)}"
     elif names:
-        more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-        exists = f"there are {', '.join(names[:MOST])}{more}"
+        exists = f"there are {some(names, MOST)}"
     else:
         exists = "there are none yet"
     return CharzError(f"unknown {kind}", name, exists, next)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Join the first names, and count the rest: `a, b and 1 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def nearest_names(name: str, known: Iterable[str], count: int = 3) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.errors import some
 
 from . import errors
 from . import fit as fitting
@@ -100,7 +101,7 @@ def _source(kernels: Kernels, scope: str, backend: str) -> Source:
     return Source(
         source_id=f"charz_calibration:{scope}:{backend}",
         kind="measurement",
-        locator=", ".join(sets[:4]) + (f" and {len(sets) - 4} more" if len(sets) > 4 else ""),
+        locator=some(sets, 4),
         licence=None,
         what=f"charz calibrate on {date.today().isoformat()}: {len(kernels.cases)} whole-model times of {models} models",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from charz.schema.errors import some
 from charz.sql import stand_ins
 
 from .messages import Messages
@@ -73,9 +74,8 @@ def note_streamed(scoped: Scoped, messages: Messages) -> None:
     query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY hardware, cache_level"
     found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
     if found:
-        more = f" and {len(found) - MOST_FAULTY} more" if len(found) > MOST_FAULTY else ""
         messages.remark(
-            f"weights that fit {', '.join(found[:MOST_FAULTY])}{more} are read again in every run, as programs there do;"
+            f"weights that fit {some(found, MOST_FAULTY)} are read again in every run, as programs there do;"
             " --cache weights_resident answers for a program that keeps them"
         )
 

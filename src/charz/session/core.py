@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from charz.schema import cache, user_file
-from charz.schema.errors import CharzError, unknown_name
+from charz.schema.errors import CharzError, some, unknown_name
 
 from .access import Access, database_path
 from .answer import Rows
@@ -766,7 +766,7 @@ class Core:
         for part, found in sorted(asked.items()):
             parts.setdefault(tuple(sorted(found)), []).append(part)
         if len(parts) > 1:
-            told = [f"{', '.join(precisions)} on {_some(names)}" for precisions, names in sorted(parts.items())]
+            told = [f"{', '.join(precisions)} on {some(names, SAID_PARTS)}" for precisions, names in sorted(parts.items())]
             self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision sets one for all")
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
@@ -963,12 +963,6 @@ _DEFAULTS: dict[str, Any] = {
     "origin": "user",
 }
 """Columns of a scenario with their defaults."""
-
-
-def _some(names: Sequence[str]) -> str:
-    """Join the names, or the first few and the number of the rest."""
-    more = len(names) - SAID_PARTS
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:SAID_PARTS])} and {more} more"
 
 
 def _state(path: Path) -> tuple[int, int]:

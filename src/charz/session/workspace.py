@@ -17,7 +17,7 @@ import duckdb
 
 from charz import __version__
 from charz.schema import about, cache, file
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, some
 from charz.sql import views
 
 from . import template, verdicts
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from charz.sql.foreign import Found, Own
 
     from .verdicts import State, Verdict
+
+_LISTED = 5
+"""Number of names that a message lists before it counts the rest."""
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
@@ -99,7 +102,7 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise _shadowed(whole.shadowing, path)
     if found := whole.acting:
         next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
-        raise CharzError("the database contains objects that charz did not create", str(path), _some(found), next)
+        raise CharzError("the database contains objects that charz did not create", str(path), some(found, _LISTED), next)
 
 
 def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: bool) -> None:
@@ -114,7 +117,7 @@ def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: 
 
 def _shadowed(names: Sequence[str], path: Path) -> CharzError:
     next = "`charz doctor --repair --trust` drops them"
-    return CharzError("macros of the database take the place of functions", str(path), _some(names), next)
+    return CharzError("macros of the database take the place of functions", str(path), some(names, _LISTED), next)
 
 
 def own() -> Own:
@@ -174,26 +177,21 @@ def _refuse(found: Found, path: Path, access: Access) -> None:
     if found.changed and not access.trust:
         next = "`charz doctor --repair --trust` puts charz's own in their place, --trust reads it all the same"
         what = "objects of charz in the database are not as charz made them"
-        raise CharzError(what, str(path), _some(found.changed), next)
+        raise CharzError(what, str(path), some(found.changed, _LISTED), next)
 
 
 def _said(verdict: Verdict) -> list[str]:
     """List the warnings about a file that is read."""
     lines = []
     if others := [*verdict.found.changed, *verdict.found.further]:
-        lines.append(f"the database contains objects that charz did not create: {_some(others)}")
+        lines.append(f"the database contains objects that charz did not create: {some(others, _LISTED)}")
     if verdict.found.lacking:
-        lines.append(f"the database lacks {_some(verdict.found.lacking)}: `charz doctor --repair` puts them back")
+        lines.append(f"the database lacks {some(verdict.found.lacking, _LISTED)}: `charz doctor --repair` puts them back")
     if count := sum(verdict.altered.values()):
         tables = ", ".join(f"{table} {number}" for table, number in sorted(verdict.altered.items()))
         is_are = "row is" if count == 1 else "rows are"
         lines.append(f"{count:,} shipped {is_are} not as charz ships them ({tables}): `charz hardware sync` lists them")
     return lines
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
 
 
 def empty() -> duckdb.DuckDBPyConnection:

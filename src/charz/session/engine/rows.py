@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from charz import __version__
 from charz.schema import about, ddl
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, some
 from charz.sql import spark
 from charz.sql.keys import fields, place
 from charz.sql.layers import WORKLOAD
@@ -187,15 +187,11 @@ def check(found: Manifest, now: Manifest, place: str) -> None:
             raise CharzError(f"rows of another {what}", place, exists, next)
     changed = sorted(name for name in now.relations if found.relations.get(name) != now.relations[name])
     if changed:
-        raise CharzError("rows from before a change", place, f"different in the file: {_few(changed)}", next)
+        raise CharzError("rows from before a change", place, f"different in the file: {some(changed, 3)}", next)
     if lost := [
         name for name in sorted({*now.models, *found.models}) if found.models.get(name) != now.models.get(name)
     ]:
-        raise CharzError("rows of other models", place, f"different in the file: {_few(lost)}", next)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        raise CharzError("rows of other models", place, f"different in the file: {some(lost, 3)}", next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +217,7 @@ def append(
     if before is not None and before.versions != now.versions:
         before = None
     if before is None and (others := [n for n in store.names() if not _is_own(n)]) and store.get(MANIFEST) is None:
-        raise CharzError("the folder is not empty", store.place, f"it contains {_few(others)}", "name a new one")
+        raise CharzError("the folder is not empty", store.place, f"it contains {some(others, 3)}", "name a new one")
     if models is not None:
         now.models = {name: number for name, number in now.models.items() if name in models}
     added: dict[str, int] = {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
+
+from charz.schema.errors import some
 
 from ..answer import Rows, answer
 from ..axes import names
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from charz.sql.foreign import Found
 
 _FINDING = ("what", "is_well", "found", "next")
+
+_LISTED = 5
+"""Number of names that a finding lists before it counts the rest."""
 
 
 class Doctor(Check, Refresh):
@@ -105,9 +110,8 @@ class Doctor(Check, Refresh):
             return [("cache", False, fault, "set XDG_CACHE_HOME and XDG_STATE_HOME to folders of yours")]
         files = cache.contents()
         total = sum(byte for _, byte in files)
-        found = ", ".join(f"{name.partition('.')[0]} {byte / 10**6:.1f} MB" for name, byte in files[:5])
-        more = f" and {len(files) - 5} more" if len(files) > 5 else ""
-        text = f"{total / 10**6:.1f} MB of at most {cache.MOST_BYTE // 10**6} in {cache.folder()}: {found}{more}"
+        found = some([f"{name.partition('.')[0]} {byte / 10**6:.1f} MB" for name, byte in files], _LISTED)
+        text = f"{total / 10**6:.1f} MB of at most {cache.MOST_BYTE // 10**6} in {cache.folder()}: {found}"
         return [("cache", total <= cache.MOST_BYTE, text, "")]
 
     def _found(self) -> Found:
@@ -124,7 +128,7 @@ class Doctor(Check, Refresh):
         """Report objects that charz did not create, or that were changed."""
         objects = [*found.shadowing, *(n for n in found.changed if not n.startswith("rows of ")), *found.further]
         next = "drop them, or write with --trust; `charz doctor --repair --trust` drops macros of functions' names"
-        return "foreign object", not objects, _some(sorted(objects)) or "none", next if objects else ""
+        return "foreign object", not objects, some(sorted(objects), _LISTED) or "none", next if objects else ""
 
     def _shipped(self, found: Found) -> tuple[str, bool, str, str]:
         """Report changed shipped rows; the check always passes, since users may edit them."""
@@ -148,7 +152,7 @@ class Doctor(Check, Refresh):
             lacking = foreign.lacking(self.connection(), own)
         is_of_tables = any(name.startswith("column ") for name in lacking)
         next = "ingest again into a new file" if is_of_tables else "`charz doctor --repair` restores them"
-        return "missing object", not lacking, _some(lacking) or "none", next if lacking else ""
+        return "missing object", not lacking, some(lacking, _LISTED) or "none", next if lacking else ""
 
     def _answers(self, grid: Grid, every: bool) -> dict[str, int]:
         """Count the rows at hand that differ from the live views, by relation."""
@@ -166,7 +170,7 @@ class Doctor(Check, Refresh):
         tables = {t: sync.stored(self.connection(), t) for t in (*TYPES.values(), *SECTIONS.values())}
         problems = lints.check_tables(self._names("hardware"), tables)
         next = "correct the rows with a DuckDB client" if problems else ""
-        return "catalog lint", not problems, _some([str(problem) for problem in problems]) or "no fault", next
+        return "catalog lint", not problems, some([str(problem) for problem in problems], _LISTED) or "no fault", next
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
@@ -180,10 +184,7 @@ def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, i
 
 
 def _finding(what: str, counts: Mapping[str, int], next: str) -> tuple[str, bool, str, str]:
-    found = _some([f"{name} {count}" for name, count in counts.items()])
+    found = some([f"{name} {count}" for name, count in counts.items()], _LISTED)
     return what, not counts, found or "all well", next if counts else ""
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
