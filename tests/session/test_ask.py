@@ -39,7 +39,7 @@ def parts(frame: pl.DataFrame) -> dict[str, str]:
     ("method", "models", "options"),
     [
         ("recommend", "small", {"latency": "5ms", "energy": "50J", "memory": "8GiB", "price": 5, "on": f"{PART},t4"}),
-        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32", "co2": 400.0, "kwh": 0.2}),
+        ("compare", ["small", "other"], {"on": [PART, "kpu_t64"], "precision": "int8,fp32"}),
         ("parallel", "small", {"on": PART}),
         ("opportunities", "small", {"on": PART}),
         ("report", "small", {"on": PART}),
@@ -48,7 +48,8 @@ def parts(frame: pl.DataFrame) -> dict[str, str]:
 def test_every_section_answers(db: Session, method: str, models: str | list[str], options: dict[str, object]) -> None:
     asked = getattr(db, method).asked
     for section in (*asked.sections, *asked.more, *asked.alone) or (None,):
-        frame = getattr(db, method)(models, **options, **({"section": section} if section else {}))
+        priced = {"co2": 400.0, "kwh": 0.2} if section == "price" else {}
+        frame = getattr(db, method)(models, **options, **priced, **({"section": section} if section else {}))
         assert isinstance(frame, pl.DataFrame) and frame.width > 1
         assert not any(frame[name].is_nan().any() for name in frame.columns if frame[name].dtype.is_float())
 
@@ -241,6 +242,7 @@ def test_a_depth_without_modules_is_an_error(db: Session) -> None:
         ("report", "small", {"on": "tpu_v1", "precision": "fp16"}, "precision: fp16 on tpu_v1. It computes in int8"),
         ("compare", "small", {"on": "tpu_v1", "backend": "kpu"}, "part: kpu on tpu_v1. It has xla"),
         ("compare", "small", {"on": "t4", "kwh": float("inf"), "section": "price"}, "not a finite number: --kwh inf"),
+        ("compare", "small", {"on": "t4", "co2": 400.0}, "an option of prices: --co2 400.0. Add --price"),
         ("compare", "small", {"precision": "fp8", "backend": "openvino"}, "no part runs this combination: small"),
         ("opportunities", "small", {"on": "tpu_v1", "precision": "fp16"}, "does not compute in this precision"),
         ("compare", "small", {"resolution": 288}, "not ingested at this resolution"),

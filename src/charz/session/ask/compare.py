@@ -128,6 +128,10 @@ class Compare(Core):
         largest of its ingested sizes whose weights and activations, double-buffered, fit each memory level. Resolutions and synthetic
         sizes are models of their own: `charz ingest` them first.
         """
+        priced = {"--co2": co2, "--kwh": kwh, "--overhead": overhead if overhead != 1.0 else None}
+        given = [f"{option} {value}" for option, value in priced.items() if value is not None]
+        if given and (section != "price" or by is not None):
+            raise CharzError("an option of prices", ", ".join(given), next="add --price")
         if memory_format is not None:
             one_of("memory format", memory_format, MEMORY_FORMATS)
         wanted = [m for name in names(models) for m in (self._family(name) if section == "fits" else [name])]
