@@ -1,7 +1,8 @@
 -- Dense peak of every part at every precision on its vector and matrix units, after falling back along
 -- `precision.fallback` where the part has no rate of its own, as many operations of that type for one as `fallback_operations` says.
 -- Matrix units sum in half precision for the servers whose library
--- calls ask for it alone (`backend_support.calls_library`): frameworks ask for single. A part that computes in integers alone runs all else in integer approximations
+-- calls ask for it alone (`backend_support.calls_library`): frameworks ask for single. A part that computes in integers alone runs all
+-- else in integer approximations
 -- (`precision.integer_stand_in`). What the vector units do with half precision depends on the backend, so both rates are here.
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS

@@ -1,4 +1,5 @@
--- How large every storage is that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators hand out whole blocks (`library_constant`).
+-- How large every storage is that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators hand out
+-- whole blocks (`library_constant`).
 -- Grain: run, tensor_id, storage_precision
 CREATE VIEW storage_byte AS
 WITH sized_storages AS (

@@ -1,4 +1,5 @@
--- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the share of on-chip memory it may fill leaves the chain,
+-- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the
+-- share of on-chip memory it may fill leaves the chain,
 -- written once and read once, unless reading again the weights that do not stay costs less: then the samples pass in groups small
 -- enough that their links stay.
 -- Grain: run, shape_id, hardware

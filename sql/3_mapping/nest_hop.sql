@@ -1,6 +1,7 @@
 -- What every loop nest sends over the networks of its part. Arrays that work at a time on tiles of the same rows take their input from one
 -- multicast, those with the same columns their weights: a multicast leaves its memory once, goes to the first of its receivers and
--- then from each to the next. What stays in an array is there once for each that works with it. Arrays lie in the order of the columns, so that dice hold neighbours. Without a network every
+-- then from each to the next. What stays in an array is there once for each that works with it. Arrays lie in the order of the columns, so
+-- that dice hold neighbours. Without a network every
 -- array loads its own, over no links.
 -- Grain: loop_nest_id
 CREATE VIEW nest_hop AS

@@ -1,5 +1,6 @@
 -- Products without tiles, element by element on the vector units: narrow ones (grouped convolutions, few channels), which
--- padding to a tile would waste, those of few rows under a server with kernels for them, and those whose element type no array knows. Spread like any vector work, in blocks of
+-- padding to a tile would waste, those of few rows under a server with kernels for them, and those whose element type no array knows.
+-- Spread like any vector work, in blocks of
 -- threads: a partly filled last block costs a whole one, so that more threads never take less time.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_direct AS

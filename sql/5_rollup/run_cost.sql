@@ -1,4 +1,5 @@
--- Time and energy of every run on every part; on several devices, work and traffic of each of them and the energy of all. A kernel that the host issues ahead of the device starts when both are ready, so
+-- Time and energy of every run on every part; on several devices, work and traffic of each of them and the energy of all. A kernel that
+-- the host issues ahead of the device starts when both are ready, so
 -- that the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`. Host and device add
 -- where dispatch is `serial`; a `graph` is launched once. What the run pays once is run_call_s.
 -- Grain: run, hardware

@@ -1,6 +1,7 @@
 -- A micro batch of a split: what all layers and what stands before and behind them take on the devices that share them, and what
 -- these send one another. Tensor parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is
--- repeated, and collects what is needed whole, as it spreads its gradients; context parallel passes keys and values round a ring, once forward and with their gradients backward, behind the cores
+-- repeated, and collects what is needed whole, as it spreads its gradients; context parallel passes keys and values round a ring, once
+-- forward and with their gradients backward, behind the cores
 -- of attentions (Liu et al. 2023, Ring Attention); experts are sent tokens and send them back.
 -- Grain: run, hardware, split
 CREATE VIEW split_micro_batch AS

@@ -1,6 +1,7 @@
 -- A model on several equal parts: data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
 -- split into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`,
--- `parallel_expert`). With one device every strategy gives the single part's time. What does not fit has no time, speed-up and price. What a call makes of a link's latency and
+-- `parallel_expert`). With one device every strategy gives the single part's time. What does not fit has no time, speed-up and price. What
+-- a call makes of a link's latency and
 -- bandwidth are rows of `collective`.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan AS

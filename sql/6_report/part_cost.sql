@@ -1,5 +1,6 @@
 -- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice,
--- package, memory and board, by rows of `cost_rule`. No design, no margin, no rent: compare parts with it, not with prices. Silicon is what the rules make of the part's numbers
+-- package, memory and board, by rows of `cost_rule`. No design, no margin, no rent: compare parts with it, not with prices. Silicon is
+-- what the rules make of the part's numbers
 -- (`part_area`), cut into as many equal dice as it states, or as few as a scanner can expose; every defect kills a die, and units
 -- that a maker disables are neither paid nor saved. Dice a wafer and their yield as in Chiplet Actuary (Feng and Ma 2022), the yield
 -- negative binomial (Stapper 1973). Ends of the band have every rule at its cheap, or at its dear, end.

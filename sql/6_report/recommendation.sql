@@ -1,6 +1,7 @@
 -- Every target of a model as a choice: what it takes to answer a sample, whether it fits, and which other
 -- choice beats it in latency, energy, memory, price and rent: it is at most 1 % worse in any of them, and better in all of them taken
--- together (the product of the first four). A choice that none beats is on the Pareto front. Energies of different scopes are not compared, an unknown energy or price beats nothing.
+-- together (the product of the first four). A choice that none beats is on the Pareto front. Energies of different scopes are not
+-- compared, an unknown energy or price beats nothing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
 -- An unknown value compares as larger than any number.
