@@ -1,4 +1,4 @@
-"""Runner of the studies that hold charz against measurements.
+"""Runner of the studies that compare charz with measurements.
 
     python -m benchmarks.study                                        # list the studies
     python -m benchmarks.study NAME [--file FILE] [--measurements FOLDER] [--package FOLDER] [--worst 15]
@@ -109,7 +109,7 @@ class Study:
     """CPU time of a run, ingest included. [min]"""
     needs: str
     source: str
-    """Where the measured figures come from."""
+    """Source of the measured figures."""
 
     def load(self, given: Given) -> pl.DataFrame:
         """Run the loader. Raises `CharzError` for a study whose figures are carried from a program that is gone."""
@@ -257,7 +257,7 @@ class Timer:
         return [resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 
     def spent_s(self) -> float:
-        """Seconds of CPU since then, of this process and its children."""
+        """Return the CPU time since then, of this process and its children. [s]"""
         return sum(self._used()) - self.begun
 
 

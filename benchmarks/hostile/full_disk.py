@@ -1,9 +1,9 @@
-"""Fill the disk beneath charz at each place that it writes to: one line says so, nothing is half, and the next command works.
+"""Fill the disk beneath charz at each place that it writes to: one line reports it, nothing is half-written, and the next command works.
 
     python -m benchmarks.hostile.full_disk FILE DISK [--only WORD]
 
 FILE is a small charz database; DISK is a folder on a file system of its own of about 64 MB, e.g. `mount -t tmpfs -o size=64m tmpfs
-DISK`. A place (the database, temporary files, the cache, the key of its seals, an answer) is put there, and all but some room filled.
+DISK`. Each place (database, temporary files, cache, key of the seals, answer) moves there in turn, and all but some room is filled.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CASES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("out", 500 * KB, ("report", "small", "--on", "t4", "--html", "{disk}/page.html")),
     ("out", 10 * KB, ("sql", "SELECT * FROM range(100000)", "--format", "csv", "--out", "{disk}/rows.csv")),
 )
-"""What lies on the disk, the room that is left there, and the command."""
+"""Files on the disk, the room left there, and the command."""
 
 VARIABLES = {"temporary": "TMPDIR", "cache": "XDG_CACHE_HOME", "state": "XDG_STATE_HOME"}
 
@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def _outcome(folder: Path, file: Path, disk: Path, place: str, room: int, arguments: tuple[str, ...]) -> str:
-    """What a command came to with so much room on the disk."""
+    """Run a command with this much room on the disk, and return its outcome."""
     _empty(folder)
     _empty(disk)
     db = (disk if place == "database" else folder) / "charz.duckdb"

@@ -3,7 +3,7 @@
     python -m benchmarks.hostile.planted FILE [--only NAME]
 
 FILE is a small charz database with the models `small` and `other`; copies are used, in a folder of their own with a cache and a
-key of its own. A case does to a copy what an attacker could, asks as a user would, and says what is wrong with the answer.
+key of its own. A case does to a copy what an attacker could, asks as a user would, and reports what is wrong with the answer.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ class Place:
         )
 
     def renew(self) -> None:
-        """The file as it was, and no marker."""
+        """Restore the file, and delete the marker."""
         shutil.copy(self._file, self.db)
         self.db.chmod(0o600)
         self.ran.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Take the file as it is now for the one that is renewed: this charz has brought it up to date."""
+        """Keep the current file as the one to restore, since this charz has updated it."""
         self._file = Path(shutil.copy(self.db, self.folder.parent / "base.duckdb"))
 
     def sql(self, *statements: str) -> None:
-        """What another client does to the copy."""
+        """Run a statement of another client on the copy."""
         with duckdb.connect(str(self.db)) as connection:
             for statement in statements:
                 connection.execute(statement)
 
     def charz(self, *arguments: str, **variables: str) -> Done:
-        """A command on the copy."""
+        """Run a command on the copy."""
         own = {"XDG_CACHE_HOME": str(self.folder / "cache"), "XDG_STATE_HOME": str(self.folder / "state")}
         return subprocess.run(
             [*CHARZ, "--db", str(self.db), *arguments], cwd=self.folder, env=environment() | own | variables,
@@ -72,13 +72,13 @@ CASES: dict[str, Callable[[Place], str]] = {}
 
 
 def case(function: Callable[[Place], str]) -> Callable[[Place], str]:
-    """Put a case among those that are tried."""
+    """Register a case."""
     CASES[function.__name__] = function
     return function
 
 
 def refused(done: Done, *words: str) -> str:
-    """What is wrong with a refusal: it is one line with these words."""
+    """Check that an answer is a refusal of one line with these words; return the fault, or an empty text."""
     lines = done.stderr.splitlines()
     if done.returncode != 2 or not lines or not lines[-1].startswith("charz: ") or "Traceback" in done.stderr:
         return f"not refused: exit code {done.returncode}, {done.stdout[-200:]!r} {done.stderr[-300:]!r}"
@@ -86,7 +86,7 @@ def refused(done: Done, *words: str) -> str:
 
 
 def said(done: Done, *words: str) -> str:
-    """What is wrong with an answer that says something beside it."""
+    """Check that an answer comes with a message of these words; return the fault, or an empty text."""
     if done.returncode not in (0, 1):
         return f"exit code {done.returncode}: {done.stderr[-300:]!r}"
     return "".join(f"{word!r} is not said: {done.stderr[-300:]!r}" for word in words if word not in done.stderr)
@@ -102,7 +102,7 @@ class _Payload:
 
 @case
 def pickles_in_the_cache(at: Place) -> str:
-    """Row 1: every kept file is a pickle that runs, under every name that charz looks for."""
+    """Try row 1: every kept file is a pickle that would run, under every name that charz looks for."""
     net = at.folder / "net.py"
     net.write_text("from torch import nn\nclass Net(nn.Linear):\n    def __init__(self): super().__init__(4, 4)\n")
     diff = ("diff", "small", "net.py:Net", "--on", "t4", "--input", "B,4")
@@ -118,7 +118,7 @@ def pickles_in_the_cache(at: Place) -> str:
 
 @case
 def a_source_that_is_code(at: Place) -> str:
-    """Row 2: a model of the file says that it came from a file of Python."""
+    """Try row 2: the source of a model is a Python file."""
     for source in (f"{at.evil}:Net", "evil:Net", "evil.py:Net", "factory:evil.py:Net", "net.pt2", "net.onnx", "hf:x/config.json"):
         at.renew()
         at.sql(f"UPDATE model SET source = '{source}' WHERE model = 'small'")
@@ -135,7 +135,7 @@ def a_source_that_is_code(at: Place) -> str:
 
 @case
 def a_template_with_other_numbers(at: Place) -> str:
-    """Row 3: the file that new databases are copied from is a sound database with four times the bandwidth."""
+    """Try row 3: the file that new databases are copied from is a sound database with four times the bandwidth."""
     (template,) = at.cache.glob("empty-*.duckdb")
     with duckdb.connect(str(template)) as connection:
         connection.execute("UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE level = 'dram'")
@@ -151,7 +151,7 @@ def a_template_with_other_numbers(at: Place) -> str:
 
 @case
 def macros_that_shadow_functions(at: Place) -> str:
-    """Row 4: `max` is `min`, `+` is a constant, and what looks for macros is a macro."""
+    """Try row 4: `max` is `min`, `+` is a constant, and what looks for macros is a macro."""
     macros = (
         "max(x) AS min(x)", "round(x, y) AS x", '"+"(a, b) AS 3', '"="(a, b) AS true', "current_database() AS 'x'",
         "duckdb_functions() AS TABLE SELECT 1 AS x", "duckdb_views() AS TABLE SELECT 1 AS x", "string_agg(a, b) AS 'x'",
@@ -173,7 +173,7 @@ def macros_that_shadow_functions(at: Place) -> str:
 
 @case
 def other_objects(at: Place) -> str:
-    """Row 4: views of charz with another text, and views, tables, types and sequences beside them."""
+    """Try row 4: views of charz with another text, and further views, tables, types and sequences."""
     before = at.charz(*COMPARE).stdout
     at.sql("CREATE OR REPLACE VIEW model_report AS SELECT * REPLACE (latency_s / 2 AS latency_s) FROM answer.model_report")
     if fault := refused(at.charz(*COMPARE), "iew main.model_report", "--trust"):
@@ -201,7 +201,7 @@ def other_objects(at: Place) -> str:
 
 @case
 def shipped_rows_that_are_others(at: Place) -> str:
-    """Row 3 and 4: numbers of parts are changed, and what says how they were shipped with them."""
+    """Try rows 3 and 4: numbers of parts are changed together with the digests of shipped rows."""
     at.sql(
         "UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE hardware = 't4' AND level = 'dram'",
         "UPDATE hardware_provenance SET catalog_value = 4 * catalog_value"
@@ -215,7 +215,7 @@ def shipped_rows_that_are_others(at: Place) -> str:
 
 @case
 def parts(at: Place) -> str:
-    """Rows 5 and 7: keys that are there twice, numbers of base 60, digits of other scripts, names that lead elsewhere."""
+    """Try rows 5 and 7: keys that are there twice, numbers of base 60, digits of other scripts, names that lead elsewhere."""
     at.charz("hardware", "dump", "t4", "--id", "mine", "--out", "good.yaml")
     good = (at.folder / "good.yaml").read_text()
     if fault := said(at.charz("hardware", "check", "good.yaml")):
@@ -247,7 +247,7 @@ def parts(at: Place) -> str:
 
 @case
 def a_damaged_template(at: Place) -> str:
-    """Row 6: a byte of the template is another, it is cut, or it is no file."""
+    """Try row 6: the template has a changed byte, is cut off, or is a folder or link."""
     for number, harm in enumerate((b"?", b"", None)):
         for template in at.cache.glob("empty-*.duckdb"):
             if harm is None:
@@ -270,7 +270,7 @@ def a_damaged_template(at: Place) -> str:
 
 @case
 def answers_of_fifty_megabytes(at: Place) -> str:
-    """Row 8: one value of 50 MB, through `sql` and as a tool's answer."""
+    """Try row 8: one value of 50 MB, through `sql` and as a tool's answer."""
     done = at.charz("sql", "SELECT repeat('A', 50000000) AS a")
     if len(done.stdout) > 100_000 or done.returncode:
         return f"{len(done.stdout)} letters from sql, exit code {done.returncode}"
@@ -290,7 +290,7 @@ def answers_of_fifty_megabytes(at: Place) -> str:
 
 @case
 def a_model_without_operators(at: Place) -> str:
-    """Row 9: its rows are gone."""
+    """Try row 9: the rows of a model are gone."""
     at.sql("DELETE FROM kernel WHERE model = 'small'", "DELETE FROM operator WHERE model = 'small'")
     for command in (COMPARE, ("report", "small", "--on", "t4"), ("recommend", "small,other"), ("sweep", "small", "--on", "t4")):
         if fault := refused(at.charz(*command), "without operators", "small"):
@@ -300,7 +300,7 @@ def a_model_without_operators(at: Place) -> str:
 
 @case
 def graphs_of_onnx(at: Place) -> str:
-    """Row 10: sizes that no tensor has, a name written twice, many nodes, functions that multiply."""
+    """Try row 10: sizes that no tensor has, a name written twice, many nodes, functions that multiply."""
     import onnx
     from onnx import helper
 
@@ -338,7 +338,7 @@ def graphs_of_onnx(at: Place) -> str:
 
 @case
 def texts(at: Place) -> str:
-    """Row 11: NUL and ESC in names, narrow terminals, a full device."""
+    """Try row 11: NUL and ESC in names, narrow terminals, a full device."""
     at.sql("UPDATE operator SET operator = chr(27) || '[2J' || operator || chr(0) WHERE model = 'small'")
     at.sql("UPDATE module SET class_name = chr(27) || '[2J' || class_name || chr(0) WHERE model = 'small'")
     asked = ("sql", "SELECT operator, chr(27) AS e, chr(0) AS n FROM operator", "--live")
@@ -361,7 +361,7 @@ def texts(at: Place) -> str:
 
 @case
 def a_cache_of_others(at: Place) -> str:
-    """The cache's folder is open to all, or is a link to one that is."""
+    """Try a cache folder that is open to all, or a link to such a folder."""
     at.cache.chmod(0o777)
     if fault := said(at.charz(*COMPARE)):
         return fault

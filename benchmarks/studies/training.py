@@ -47,7 +47,7 @@ FRAMEWORKS = {
 }  # fmt: skip
 PRECISIONS = {"bf16": "bf16", "BF16": "bf16", "fp16": "fp16", "fp8": "amp-fp8", "FP8": "amp-fp8", "FP8-CS": "amp-fp8"}
 OWN = "llm_foundry"
-"""Framework that runs PyTorch as it is and has a factor on its attention; it splits no product."""
+"""Framework that runs unmodified PyTorch, with a factor on its attention; it splits no product."""
 MEGATRON = [
     # model, layers, pipeline, interleave, global batch, micro batch, seconds with full and with selective recomputation
     ("m22", 48, 1, 1, 4, 4, 1.42, 1.10),
@@ -248,7 +248,7 @@ def _stepped(db: Session, cases: pl.DataFrame, candidates: dict[str, list[Framew
 
 
 def _replace(connection: Any, name: str, made: Sequence[Framework | DeviceSplit]) -> None:
-    """Put rows in the place of a table for this connection."""
+    """Replace a table by rows for this connection."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM main.{name} LIMIT 0")
     connection.register("made_rows", pl.DataFrame([row.model_dump() for row in made], infer_schema_length=None))
     connection.execute(f"INSERT INTO temp.{name} BY NAME SELECT * FROM made_rows")
