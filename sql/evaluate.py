@@ -50,6 +50,9 @@ KERNELS_AT_ONCE = 250_000
 SUMMED_AT_ONCE = 300_000
 """Kernels on parts that are costed together for sums alone: the engine keeps their shapes, which are narrower and fewer."""
 
+KERNELS_PER_SUM = 4
+"""Kernels that take as much memory as the sums of one run on one part: networks of three kernels ran out of memory, measured."""
+
 NARROW = 100_000
 """Largest number of kernels on parts whose costs are evaluated step by step: planning takes as long as evaluation, and data read twice fit
 in memory (tiles of 100,000 kernels on parts are half a million rows)."""
@@ -787,7 +790,7 @@ def _blocks(
         for model in models or ():
             for number, _, kernels, _ in weights[model]:
                 if numbers is None or number in numbers:
-                    of_part.update(kernels)
+                    of_part.update({part: count + KERNELS_PER_SUM for part, count in kernels.items()})
         found.append((block, list(_packed(of_part, most)) if is_of_parts else [()]))
     return found or [(scope, [scope.hardware or ()])]
 
