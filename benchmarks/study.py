@@ -33,7 +33,7 @@ import charz
 from charz.cli import display
 from charz.hardware_catalog import loader
 from charz.hardware_catalog.calibration import errors
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError, unknown_name
 from charz.schema.row import Row
 from charz.session import Session, workspace

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from charz.schema.catalog import EnergyFact, SiliconRule
+from charz.schema.catalog.energy import EnergyFact, SiliconRule
 from charz.schema.row import Row
 
 MOST_FACTOR = 1.5

@@ -14,20 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from charz.schema import ranges
-from charz.schema.catalog import (
-    Confidence,
-    Efficiency,
-    Hardware,
-    HardwareAlias,
-    HardwareConflict,
-    HardwareFamily,
-    NumberRule,
-    OperatorClass,
-    Precision,
-    SiliconRule,
-    Source,
-    TilingStrategy,
-)
+from charz.schema.catalog.efficiency import Efficiency
+from charz.schema.catalog.energy import SiliconRule
+from charz.schema.catalog.part import Hardware, HardwareAlias, HardwareFamily
+from charz.schema.catalog.precision import OperatorClass, Precision
+from charz.schema.catalog.provenance import HardwareConflict, NumberRule
+from charz.schema.catalog.source import Confidence, Source
+from charz.schema.catalog.tiling import TilingStrategy
 from charz.schema.row import Row
 
 from .part import Part, required_columns, unit_of

@@ -13,19 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from charz.schema import database, range_rules
-from charz.schema.catalog import (
-    EnergyProfile,
-    Hardware,
-    HardwareAlias,
-    HardwareConflict,
-    HardwareProvenance,
-    ListPrice,
-    NumberRule,
-    Price,
-    ShippedPart,
-    Source,
-    UsualHost,
-)
+from charz.schema.catalog.energy import EnergyProfile
+from charz.schema.catalog.part import Hardware, HardwareAlias, ShippedPart, UsualHost
+from charz.schema.catalog.price import ListPrice, Price
+from charz.schema.catalog.provenance import HardwareConflict, HardwareProvenance, NumberRule
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
 from . import lints, part_file, uniform

@@ -1,7 +1,7 @@
 """A part before it becomes rows: the numbers of one YAML file, each with its provenance.
 
 A part has sections (`cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`), each a mapping from a row key to
-columns. The names are those of the tables in `charz.schema.catalog`, so a number has the same field, e.g.
+columns. The names are those of the tables in `charz.schema.catalog.part`, so a number has the same field, e.g.
 `memory.dram.bandwidth_byte_per_s`, in the file, in the database and in a message.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from charz.schema.catalog import (
+from charz.schema.catalog.part import (
     Hardware,
     HardwareCluster,
     HardwareInterconnect,
@@ -20,8 +20,8 @@ from charz.schema.catalog import (
     HardwareOverhead,
     HardwarePeak,
     HardwarePower,
-    Source,
 )
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
 SECTIONS: dict[str, type[Row]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from charz.schema import ddl
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.units import in_si, multiples, to_si
 
 from . import document

@@ -10,7 +10,9 @@ from typing import Any
 import duckdb
 
 from charz.schema import ddl
-from charz.schema.catalog import EnergyProfile, Hardware, HardwareCluster, Source
+from charz.schema.catalog.energy import EnergyProfile
+from charz.schema.catalog.part import Hardware, HardwareCluster
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 from charz.schema.units import readable
 

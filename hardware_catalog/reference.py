@@ -6,18 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from charz.schema.catalog import (
-    Confidence,
+from charz.schema.catalog.part import (
     Hardware,
     HardwareCluster,
-    HardwareConflict,
     HardwareFamily,
     HardwareMemory,
     HardwarePeak,
     HardwarePower,
-    HardwareProvenance,
-    Source,
 )
+from charz.schema.catalog.provenance import HardwareConflict, HardwareProvenance
+from charz.schema.catalog.source import Confidence, Source
 
 from . import loader
 from .loader import Catalog

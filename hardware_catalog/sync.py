@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from charz.schema import about, database, ddl
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
 from .loader import Catalog, columns_of

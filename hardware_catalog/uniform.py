@@ -7,17 +7,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from charz.schema import catalog, scenario
+from charz.schema import catalog, database, scenario
 from charz.schema.row import Row
 
 from .problem import CatalogError, Problem
 
-_MODULES = (catalog, scenario)
 TYPES: dict[str, type[Row]] = {
-    row.TABLE: row
-    for module in _MODULES
-    for row in vars(module).values()
-    if isinstance(row, type) and issubclass(row, Row) and row is not Row
+    row.TABLE: row for row in database.TABLES if row.__module__.startswith((catalog.__name__, scenario.__name__))
 }
 """Row type of every table that a CSV file may fill, by name."""
 

@@ -34,15 +34,14 @@ def _row_types() -> list[type[Row]]:
     """Return the row types of every module of this package, by module and place within it."""
     package = __package__ or "charz.schema"
     found: list[type[Row]] = []
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if module.name == "database":
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        if module.name == __name__:
             continue
-        name = f"{package}.{module.name}"
-        members = vars(importlib.import_module(name)).values()
+        members = vars(importlib.import_module(module.name)).values()
         found += [
             m
             for m in members
-            if isinstance(m, type) and issubclass(m, Row) and m.__module__ == name and "KEY" in vars(m)
+            if isinstance(m, type) and issubclass(m, Row) and m.__module__ == module.name and "KEY" in vars(m)
         ]
     return found
 

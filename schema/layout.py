@@ -25,7 +25,7 @@ def tables(folder: Path = FOLDER) -> list[str]:
     """Return a line for each row type of `folder`, its bases and annotated names, sorted."""
     return sorted(
         _described(node)
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
         for node in ast.parse(path.read_bytes(), filename=str(path)).body
         if isinstance(node, ast.ClassDef) and _bases(node) & _ROW_TYPES
     )

@@ -622,7 +622,7 @@ def _number(i: int) -> str:
 def _replaced(row_type: type[Row], varied: Sequence[Varied]) -> Iterator[str]:
     """Yield a fact's columns with the copies' numbers; the derived value of an earlier statement becomes null.
 
-    >>> from charz.schema.catalog import HardwareCluster
+    >>> from charz.schema.catalog.part import HardwareCluster
     >>> doubled = Varied("hardware_cluster", (("hardware", "a100"), ("cluster", "sm")), "unit_count", [216.0])
     >>> print(*_replaced(HardwareCluster, [doubled]))
     CASE WHEN b."cluster" = 'sm' THEN c.number_0 ELSE b."unit_count" END AS "unit_count"

@@ -29,7 +29,7 @@ def ratios() -> Iterator[tuple[type[Row], str, str]]:
 def field(table: type[Row], column: str, alias: str) -> str:
     """Write the SQL expression for the field name of a number in `hardware_value`, from a row `alias`.
 
-    >>> from charz.schema.catalog import HardwareMemory
+    >>> from charz.schema.catalog.part import HardwareMemory
     >>> print(field(HardwareMemory, "bandwidth_byte_per_s", "m"))
     CONCAT('memory.', m."level", '.bandwidth_byte_per_s')
     """

@@ -13,7 +13,9 @@ import pytest
 from benchmarks import study
 
 from charz.hardware_catalog import loader
-from charz.schema.catalog import EnergyFact, HardwareMemory, Source
+from charz.schema.catalog.energy import EnergyFact
+from charz.schema.catalog.part import HardwareMemory
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.sql import views
 

@@ -25,7 +25,7 @@ from charz.hardware_catalog.calibration.kernels import Floats
 from charz.hardware_catalog.calibration.questions import MEASURED, SCORED
 from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.schema import ddl
-from charz.schema.catalog import PredictionBand
+from charz.schema.catalog.efficiency import PredictionBand
 from charz.schema.errors import CharzError
 
 from . import live

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from charz.hardware_catalog.calibration.rows import FittedRows
-from charz.schema.catalog import Collective
+from charz.schema.catalog.devices import Collective
 
 from . import aiconfigurator, live
 

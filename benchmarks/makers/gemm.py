@@ -20,7 +20,7 @@ from benchmarks.makers import bare
 from charz.hardware_catalog.calibration import store
 from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.hardware_catalog.calibration.workbench import Workbench
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 from charz.schema.errors import CharzError
 
 from . import live, products, timings

@@ -13,7 +13,7 @@ import polars as pl
 
 from charz.hardware_catalog.calibration.kernels import neutral
 from charz.ingest.measurements import operator_shape
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 
 from . import bare
 

@@ -10,7 +10,7 @@ import duckdb
 
 from benchmarks.makers import operator_times
 from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 
 from . import live

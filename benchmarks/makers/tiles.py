@@ -20,7 +20,7 @@ import polars as pl
 from benchmarks.makers import bare
 from charz.hardware_catalog.calibration.rows import FittedRows
 from charz.hardware_catalog.calibration.workbench import Workbench
-from charz.schema.catalog import TilingStrategy
+from charz.schema.catalog.tiling import TilingStrategy
 
 from . import live, products
 

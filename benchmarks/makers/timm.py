@@ -21,7 +21,7 @@ from charz.hardware_catalog.calibration.rows import FittedRows, shared_rows
 from charz.hardware_catalog.calibration.whole_models import Calibration
 from charz.hardware_catalog.calibration.workbench import measured_cases
 from charz.schema import ddl
-from charz.schema.catalog import Efficiency, PredictionBand
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
 from charz.schema.errors import CharzError
 
 from . import live

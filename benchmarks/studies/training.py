@@ -14,7 +14,7 @@ import polars as pl
 
 import charz
 from benchmarks.study import Given
-from charz.schema.catalog import DeviceSplit, Framework
+from charz.schema.catalog.devices import DeviceSplit, Framework
 from charz.session import Session
 from charz.session.core import Question
 

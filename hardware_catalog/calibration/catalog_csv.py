@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from charz.schema import user_file
-from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
 from .fit import RESOURCES

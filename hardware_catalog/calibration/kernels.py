@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 
 from .workbench import Workbench
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
 

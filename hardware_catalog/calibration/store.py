@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import duckdb
 
 from charz.schema import database
-from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.source import Source
 
 from .rows import FittedRows
 

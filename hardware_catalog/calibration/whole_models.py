@@ -13,7 +13,8 @@ from datetime import date
 import numpy as np
 import polars as pl
 
-from charz.schema.catalog import Efficiency, PredictionBand, Source
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.source import Source
 from charz.schema.errors import some
 
 from . import errors

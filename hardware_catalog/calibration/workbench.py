@@ -14,7 +14,7 @@ import duckdb
 import polars as pl
 
 from charz.schema import ddl
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 from charz.schema.scenario import Scenario
 from charz.sql import evaluate
 from charz.sql.installed import column_names, relations

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from charz.schema.catalog import Backend, FusionRule, OperatorClass, Precision, PrecisionPolicy
+from charz.schema.catalog.backend import Backend, FusionRule
+from charz.schema.catalog.precision import OperatorClass, Precision, PrecisionPolicy
 from charz.schema.row import Row
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _COLUMNS: dict[type[Row], tuple[str, ...]] = {
 
 
 class PolicyRule(NamedTuple):
-    """Rule of a policy for one class; see `schema.catalog.PrecisionPolicy`."""
+    """Rule of a policy for one class; see `schema.catalog.precision.PrecisionPolicy`."""
 
     rule: str
     compute_precision: str | None
@@ -58,7 +59,7 @@ class PolicyRule(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Operator classes of each kind; see `schema.catalog.OperatorClass`."""
+    """Operator classes of each kind; see `schema.catalog.precision.OperatorClass`."""
 
     matrix: frozenset[str]
     convolution: frozenset[str]

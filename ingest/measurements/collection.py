@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement

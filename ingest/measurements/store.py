@@ -9,7 +9,8 @@ import duckdb
 import polars as pl
 
 from charz.schema import database
-from charz.schema.catalog import HardwareAlias, Source
+from charz.schema.catalog.part import HardwareAlias
+from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 from charz.schema.scenario import Measurement, OperatorMeasurement
 

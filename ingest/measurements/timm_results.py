@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 
 _FILE_NAME = re.compile(

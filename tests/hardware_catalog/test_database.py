@@ -11,7 +11,8 @@ import pytest
 import charz
 from charz.hardware_catalog import names, sync
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import HardwarePower, Price
+from charz.schema.catalog.part import HardwarePower
+from charz.schema.catalog.price import Price
 from charz.schema.errors import CharzError
 
 

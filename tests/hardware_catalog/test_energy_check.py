@@ -8,7 +8,7 @@ import pytest
 
 from charz.hardware_catalog import energy_check
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import EnergyFact, SiliconRule
+from charz.schema.catalog.energy import EnergyFact, SiliconRule
 
 
 def fact(

@@ -11,7 +11,7 @@ import pytest
 from charz.hardware_catalog import loader
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
-from charz.schema.catalog import HardwarePeak
+from charz.schema.catalog.part import HardwarePeak
 
 WritePart = Callable[..., Path]
 

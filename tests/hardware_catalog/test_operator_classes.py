@@ -8,7 +8,7 @@ import pkgutil
 import pytest
 
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import OperatorClass
+from charz.schema.catalog.precision import OperatorClass
 
 
 def _named(catalog: Catalog, *flags: str) -> set[str]:

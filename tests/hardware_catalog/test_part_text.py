@@ -15,7 +15,9 @@ from charz.hardware_catalog import loader, part_file, part_text
 from charz.hardware_catalog.loader import Catalog
 from charz.hardware_catalog.problem import CatalogError
 from charz.schema import units
-from charz.schema.catalog import Hardware, HardwareAlias, HardwareCluster, HardwareConflict, HardwareProvenance, Source
+from charz.schema.catalog.part import Hardware, HardwareAlias, HardwareCluster
+from charz.schema.catalog.provenance import HardwareConflict, HardwareProvenance
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 

@@ -12,14 +12,8 @@ import duckdb
 import pytest
 
 from charz.hardware_catalog.loader import Catalog
-from charz.schema.catalog import (
-    Hardware,
-    HardwareCluster,
-    HardwareConflict,
-    HardwareMemory,
-    HardwarePeak,
-    HardwareProvenance,
-)
+from charz.schema.catalog.part import Hardware, HardwareCluster, HardwareMemory, HardwarePeak
+from charz.schema.catalog.provenance import HardwareConflict, HardwareProvenance
 from charz.schema.errors import CharzError
 from charz.schema.row import Row
 
@@ -217,7 +211,7 @@ def _stated_facts() -> dict[tuple[str, str, str], list[float]]:
 
 def test_aliases_of_the_measured_parts(catalog: Catalog) -> None:
     from charz.hardware_catalog import names
-    from charz.schema.catalog import HardwareAlias
+    from charz.schema.catalog.part import HardwareAlias
 
     pairs = [(part.hardware, part.hardware) for part in catalog.parts() if isinstance(part, Hardware)]
     pairs += [(row.alias, row.hardware) for row in catalog.rows[HardwareAlias] if isinstance(row, HardwareAlias)]

@@ -18,8 +18,8 @@ from charz.ingest.compile.rules import Rules, from_rows
 from charz.ingest.graph import Graph
 from charz.ingest.rows import Ingested, workload
 from charz.schema import database, ddl
-from charz.schema.catalog import (
-    EnergyProfile,
+from charz.schema.catalog.energy import EnergyProfile
+from charz.schema.catalog.part import (
     Hardware,
     HardwareCluster,
     HardwareMemory,

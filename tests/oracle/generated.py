@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor, Polynomial, Powers, Step
-from charz.schema.catalog import (
-    EnergyProfile,
+from charz.schema.catalog.energy import EnergyProfile
+from charz.schema.catalog.part import (
     Hardware,
     HardwareCluster,
     HardwareMemory,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from charz.ingest.graph import Graph, GraphModule
-from charz.schema.catalog import HardwareOverhead
+from charz.schema.catalog.part import HardwareOverhead
 from charz.schema.scenario import Scenario
 
 from .database import Bench, scenario

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from charz.schema.catalog import HardwareMemory, HardwarePeak, HardwarePower
+from charz.schema.catalog.part import HardwareMemory, HardwarePeak, HardwarePower
 from charz.schema.row import Row
 from charz.schema.scenario import Scenario
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from charz.schema import database, file
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 
 
 @pytest.fixture(scope="module")

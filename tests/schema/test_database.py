@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from charz.schema import about, database, file, layout
-from charz.schema.catalog import Confidence, Source
+from charz.schema.catalog.source import Confidence, Source
 from charz.schema.errors import CharzError
 from charz.schema.workload import Edge
 
@@ -145,7 +145,7 @@ def test_a_killed_writer_loses_nothing(path: Path, delay_s: float) -> None:
 _WRITER = """
 import sys
 from charz.schema import database, file
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 with file.replace(sys.argv[1]) as connection:
     print("writing", flush=True)
     n = 200_000

@@ -189,7 +189,7 @@ def test_writers_wait_for_one_another(path: Path) -> None:
     code = """
 import sys
 from charz.schema import database, file
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 with file.replace(sys.argv[1]) as connection:
     database.insert(connection, Source, {"source_id": [sys.argv[2]], "kind": ["x"], "locator": ["x"], "what": ["x"]})
 """
@@ -256,7 +256,7 @@ def test_nothing_is_lost_between_charz_and_plain_clients(path: Path) -> None:
     writing = """
 import sys, time, duckdb
 from charz.schema import database, file
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 path, who, end = sys.argv[1], sys.argv[2], time.monotonic() + 10
 n = 0

@@ -15,7 +15,9 @@ from benchmarks.makers import bands, live
 from charz.hardware_catalog import uniform
 from charz.hardware_catalog.calibration import calibrate, catalog_csv, store
 from charz.hardware_catalog.calibration.rows import FittedRows
-from charz.schema.catalog import Collective, Efficiency, PredictionBand, Source
+from charz.schema.catalog.devices import Collective
+from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.session import workspace
 

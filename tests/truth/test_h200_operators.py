@@ -13,7 +13,7 @@ import pytest
 from benchmarks.makers import timm
 
 from charz.hardware_catalog import loader
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 
 Record = dict[str, Any]
 FILE = Path(__file__).parents[2] / "benchmarks/measured/h200_operators.parquet"

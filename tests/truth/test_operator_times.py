@@ -9,7 +9,7 @@ import pytest
 from benchmarks.makers import operator_times
 
 from charz.ingest.measurements import collection, store
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.scenario import OperatorMeasurement
 from charz.session import workspace
 

@@ -13,7 +13,7 @@ import pytest
 from charz.hardware_catalog.calibration import catalog_csv, errors, fit, whole_models
 from charz.hardware_catalog.calibration.kernels import Kernels
 from charz.hardware_catalog.calibration.rows import FittedRows
-from charz.schema.catalog import Efficiency
+from charz.schema.catalog.efficiency import Efficiency
 
 
 def test_score_by_hand() -> None:

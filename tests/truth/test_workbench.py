@@ -15,7 +15,7 @@ from charz.hardware_catalog.calibration.workbench import Workbench, measured_cas
 from charz.ingest.measurements import files, store
 from charz.ingest.run import run
 from charz.ingest.sources.spec import parse
-from charz.schema.catalog import Source
+from charz.schema.catalog.source import Source
 from charz.schema.errors import CharzError
 from charz.schema.scenario import Measurement
 from charz.session import Messages, Session, workspace

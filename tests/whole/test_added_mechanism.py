@@ -105,7 +105,7 @@ def test_a_number_of_a_part_is_declared_once(file: Path, tmp_path: Path) -> None
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     _added(tmp_path / "sql", "wake", WAKE)
     for name, old, new in (
-        ("schema/catalog.py", "    lanes: Annotated[\n", '    wake_s: float | None = None\n    """Time to wake. [s]"""\n'),
+        ("schema/catalog/part.py", "    lanes: Annotated[\n", '    wake_s: float | None = None\n    """Time to wake. [s]"""\n'),
         (
             "hardware_catalog/parts/cpu/i9_10940x.yaml", "    kind: core\n",
             "    wake_s: {value: 3.0e-6, unit: s, source: assumed_base, confidence: assumed}\n",

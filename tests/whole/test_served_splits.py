@@ -11,7 +11,7 @@ from oracle.database import Bench, scenario
 from charz.ingest.pipeline import to_graph
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
-from charz.schema.catalog import DeviceSplit
+from charz.schema.catalog.devices import DeviceSplit
 from charz.schema.scenario import Scenario
 
 pytest.importorskip("transformers")

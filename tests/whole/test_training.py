@@ -14,7 +14,7 @@ from charz.ingest.pipeline import to_graph
 from charz.ingest.sources import build
 from charz.ingest.sources.spec import parse
 from charz.ingest.trace.backward import add_backward
-from charz.schema.catalog import DeviceSplit
+from charz.schema.catalog.devices import DeviceSplit
 from charz.schema.scenario import Scenario
 
 pytest.importorskip("transformers")

@@ -63,7 +63,7 @@ class PartField:
 def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[PartField]:
     """Return every number that a part has a row for, known or not, and every energy, stated or derived."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
-    from charz.schema.catalog import Price
+    from charz.schema.catalog.price import Price
     from charz.sql.evaluate import ENERGY
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}

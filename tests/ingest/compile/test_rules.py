@@ -11,7 +11,8 @@ from charz.ingest.compile import rules as rules_module
 from charz.ingest.compile.rules import FUSION_CONDITIONS, POLICY_RULES, from_connection, from_rows
 from charz.ingest.operators import RULES
 from charz.schema import database, ddl
-from charz.schema.catalog import Backend, FusionRule, OperatorClass, Precision, PrecisionPolicy
+from charz.schema.catalog.backend import Backend, FusionRule
+from charz.schema.catalog.precision import OperatorClass, Precision, PrecisionPolicy
 from charz.schema.workload import Model
 from charz.sql import views
 

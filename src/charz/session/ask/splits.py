@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from charz.schema.catalog import DeviceSplit
+    from charz.schema.catalog.devices import DeviceSplit
 
     from ..scoped import Scoped
 
@@ -39,7 +39,7 @@ def served(
     most: int = MOST_DEVICES,
 ) -> Iterator[DeviceSplit]:
     """Yield the splits of a server, with as many replicas as experts are spread over; further replicas would be separate servers."""
-    from charz.schema.catalog import DeviceSplit
+    from charz.schema.catalog.devices import DeviceSplit
 
     for tensor, pipeline, context, expert in itertools.product(tensors, pipelines, contexts, experts):
         data = max(1, expert // context)
@@ -59,7 +59,7 @@ def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
     """Replace the file's splits by these for the views of a connection."""
     import polars as pl
 
-    from charz.schema.catalog import DeviceSplit
+    from charz.schema.catalog.devices import DeviceSplit
 
     frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
     table = DeviceSplit.TABLE

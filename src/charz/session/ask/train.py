@@ -19,7 +19,7 @@ TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Policies to try where none is named: a part takes the first that it computes in."""
 
 RECOMPUTED = ("none", "selective", "full")
-"""Kinds of recomputation in the backward pass; see `schema.catalog.DeviceSplit`."""
+"""Kinds of recomputation in the backward pass; see `schema.catalog.devices.DeviceSplit`."""
 
 STAGES = ("0", "1", "2", "3")
 """Stages of ZeRO."""
@@ -90,7 +90,7 @@ class Train(Core):
         `--train`. Ranks are assigned to tensor, context, data and pipeline in that order, and to nodes by rows of `network`. Frameworks are
         rows of `framework`, fitted to published steps.
         """
-        from charz.schema.catalog import DeviceSplit
+        from charz.schema.catalog.devices import DeviceSplit
 
         self.stays_here("training over devices")
         if framework is not None:

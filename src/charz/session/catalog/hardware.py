@@ -241,7 +241,7 @@ class Hardware:
         import tempfile
 
         from charz.schema import database
-        from charz.schema.catalog import Hardware as Part
+        from charz.schema.catalog.part import Hardware as Part
         from charz.sql import maintain
 
         from .. import workspace
@@ -344,17 +344,13 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
     """Return the database's rows that a part is checked against: parts, sources, families, formats and valid numbers."""
     from charz.hardware_catalog.loader import Catalog
     from charz.hardware_catalog.sync import stored
-    from charz.schema.catalog import (
-        Confidence,
-        HardwareAlias,
-        HardwareFamily,
-        NumberRule,
-        Precision,
-        SiliconRule,
-        Source,
-        TilingStrategy,
-    )
-    from charz.schema.catalog import Hardware as Part
+    from charz.schema.catalog.energy import SiliconRule
+    from charz.schema.catalog.part import Hardware as Part
+    from charz.schema.catalog.part import HardwareAlias, HardwareFamily
+    from charz.schema.catalog.precision import Precision
+    from charz.schema.catalog.provenance import NumberRule
+    from charz.schema.catalog.source import Confidence, Source
+    from charz.schema.catalog.tiling import TilingStrategy
 
     row_types = (
         Part, HardwareAlias, HardwareFamily, Precision, Source, Confidence, NumberRule, TilingStrategy, SiliconRule,
@@ -392,8 +388,7 @@ def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: st
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
     """Delete every row of a user's part. Raise `CharzError` for a shipped one, ignore an unknown one."""
     from charz.hardware_catalog.sync import shipped_sources
-    from charz.schema import database
-    from charz.schema.catalog import Hardware as Part
+    from charz.schema import catalog, database
 
     found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
     if found and found[0][0] != "user":
@@ -401,7 +396,7 @@ def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
     cited = "SELECT DISTINCT source_id FROM hardware_provenance WHERE hardware = ?"
     own = {source for (source,) in connection.execute(cited, [hardware]).fetchall()} - shipped_sources(connection)
     for row_type in database.TABLES:
-        if row_type.__module__ == Part.__module__ and "hardware" in row_type.model_fields:
+        if row_type.__module__.startswith(catalog.__name__) and "hardware" in row_type.model_fields:
             connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])
     for source in sorted(own):
         others = "SELECT source_id FROM hardware_provenance"

@@ -172,7 +172,7 @@ class Measure(Calibrate, Fusion):
         import polars as pl
 
         from charz.ingest.measurements import store
-        from charz.schema.catalog import Source
+        from charz.schema.catalog.source import Source
         from charz.schema.scenario import Measurement, OperatorMeasurement
 
         conditions = ["model", "backend", "precision", "memory_format", "batch", "sequence"]
