@@ -33,7 +33,7 @@ import duckdb
 import charz
 from charz.schema import ddl
 from charz.session import Session
-from charz.sql import answers, evaluate, triggers
+from charz.sql import answers, evaluate, holder, scopes, triggers
 
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
@@ -299,7 +299,7 @@ def planned(path: Path) -> Iterator[str]:
     with charz.open(path) as db:
         row = db.conditions({"batch": 1, "precision": "fp16", "backend": "inductor"})
         rows, held = db.numbered([row])
-    scope = evaluate.Scope(
+    scope = scopes.Scope(
         models=[MODEL], hardware=[PART], targets=[(PART, "inductor", "fp16")], scenarios=rows, stored=held
     )
     spent: dict[tuple[str, str], list[float]] = {}
@@ -318,7 +318,7 @@ def planned(path: Path) -> Iterator[str]:
                 took(step, "both", lambda: connection.execute(query).fetchall(), unit)
 
             took("the first statement in the file", "both", lambda: connection.execute("FROM model").fetchall(), unit)
-            took("scoping the tables", "both", lambda: evaluate.hold(connection, scope), unit)
+            took("scoping the tables", "both", lambda: holder.hold(connection, scope), unit)
             evaluated("model_report as one statement", "SELECT * FROM model_report", unit, connection)
             with evaluate.planned_briefly(connection):
                 evaluated("the same, planned briefly", "SELECT * FROM model_report", unit, connection)

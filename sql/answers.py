@@ -21,12 +21,13 @@ import duckdb
 from charz.schema import ddl
 
 from . import evaluate
-from .evaluate import SUPPORT, Scope, evaluated, listed, scenario_rows, shared
+from .evaluate import evaluated, shared
 from .installed import Catalog, Relation, catalog
 from .keys import CHAIN, PACKED, RUN
 from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
+from .scopes import SUPPORT, Scope, listed, scenario_rows
 
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""

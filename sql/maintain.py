@@ -14,10 +14,10 @@ import duckdb
 from charz.schema import database, ddl
 
 from . import answers, evaluate, restate, triggers
-from .evaluate import Scope, listed, scenario_rows, stored
 from .installed import catalog
 from .keys import fields
 from .layers import HARDWARE, REBUILD, WORKLOAD
+from .scopes import Scope, listed, scenario_rows, stored
 
 
 def refresh(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:

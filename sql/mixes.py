@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from charz.schema import ddl
 
-from . import evaluate
+from . import evaluate, holder
 from .layers import HARDWARE, WORKLOAD
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from .evaluate import Scope
     from .installed import Catalog
+    from .scopes import Scope
 
 SUMMED = "model_cost"
 """View that answers for the steps."""
@@ -53,15 +53,15 @@ def evaluated(
     included."""
     (run,) = scope.scenarios or ()
     (model,) = scope.models or ()
-    made = evaluate.hold(connection, scope, ["run_memory"], known)
+    made = holder.hold(connection, scope, ["run_memory"], known)
     workload = {relation.name for relation in known.of(WORKLOAD)}
-    made += evaluate.hold(connection, scope, [SUMMED], known, {*workload, *made})
+    made += holder.hold(connection, scope, [SUMMED], known, {*workload, *made})
     layer = _Steps(connection, known, model, run, made)
     try:
         layer.lay(mixes)
         yield
     finally:
-        evaluate.release(connection, list(dict.fromkeys(made)))
+        holder.release(connection, list(dict.fromkeys(made)))
 
 
 class _Steps:

@@ -12,7 +12,7 @@ from benchmarks.study import Given
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.ask import splits
-from charz.session.core import Question
+from charz.session.question import Question
 
 from .energy import PROMPT, PROMPTS
 

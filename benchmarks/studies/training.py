@@ -16,7 +16,7 @@ import charz
 from benchmarks.study import Given
 from charz.schema.catalog.devices import DeviceSplit, Framework
 from charz.session import Session
-from charz.session.core import Question
+from charz.session.question import Question
 
 MODELS = {
     "MPT-125m": ("mpt-125m", 12), "MPT-350m": ("mpt-350m", 24), "MPT-1b": ("mpt-1b", 24), "MPT-3b": ("mpt-3b", 32),

@@ -1,7 +1,7 @@
 """The cost model's views over exactly the measured runs.
 
 The views answer every model under every scenario on every part; a data set needs a few of those. On a cursor of the caller's
-connection, temporary tables with only the measured runs replace the maintained ones (`evaluate.hold`), so that scoring costs only
+connection, temporary tables with only the measured runs replace the maintained ones (`holder.hold`), so that scoring costs only
 these. No formula is repeated: every number comes from the SQL.
 """
 
@@ -16,7 +16,7 @@ import polars as pl
 from charz.schema import ddl
 from charz.schema.catalog.efficiency import Efficiency
 from charz.schema.scenario import Scenario
-from charz.sql import evaluate
+from charz.sql import holder, scopes
 from charz.sql.installed import column_names, relations
 from charz.sql.layers import HARDWARE, WORKLOAD
 
@@ -51,7 +51,7 @@ class Workbench:
         self._evaluate_parts(set(replaced))
         scenarios = _scenarios(self.cases).to_dicts()
         wanted = "(run.model, run.scenario_id) IN (SELECT (model, scenario_id) FROM wanted_run)"
-        evaluate.hold(self.connection, evaluate.Scope(scenarios=scenarios, runs=wanted))
+        holder.hold(self.connection, scopes.Scope(scenarios=scenarios, runs=wanted))
         self._groups = self._parts_with_equal_runs()
         self._tables = [r for r in relations(self.connection) if r.is_table and r.layer in (HARDWARE, WORKLOAD)]
         self._copy("every {}", "{}")

@@ -14,7 +14,7 @@ import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.messages import Messages
-from charz.sql import answers, evaluate, maintain, triggers
+from charz.sql import answers, evaluate, maintain, scopes, triggers
 from charz.sql.installed import Relation, catalog
 
 Rows = set[tuple[object, ...]]
@@ -221,7 +221,7 @@ def test_a_portion_computes_the_tiles_of_its_own_parts(path: Path, monkeypatch: 
     monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
     found = []
     with duckdb.connect(str(path)) as connection:
-        for portion in evaluate.evaluated(connection, evaluate.Scope(models=["small"]), ["model_cost"]):
+        for portion in evaluate.evaluated(connection, scopes.Scope(models=["small"]), ["model_cost"]):
             parts = connection.execute("SELECT DISTINCT hardware FROM tile_step").fetchall()
             assert {part for (part,) in parts} <= set(portion.scope.hardware or ())
             found += parts

@@ -12,7 +12,7 @@ import charz
 from charz.session import Messages
 from charz.session.file import sample
 from charz.session.file.sample import Grid
-from charz.sql import evaluate, triggers
+from charz.sql import evaluate, scopes, triggers
 
 
 def test_every_model_part_and_scenario_is_met(file: Path) -> None:
@@ -39,7 +39,7 @@ def test_all_targets_are_examined_once(file: Path, monkeypatch: pytest.MonkeyPat
             (model, part, row["scenario_id"])
             for portion in evaluate.evaluated(db.cursor(), every, ["model_cost"])
             for model, part, row in product(
-                portion.scope.models or (), portion.scope.hardware or (), evaluate.scenario_rows(db.connection())
+                portion.scope.models or (), portion.scope.hardware or (), scopes.scenario_rows(db.connection())
             )
         ]
     assert some.runs != "TRUE" == every.runs

@@ -14,7 +14,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.core import Question
+from charz.session.question import Question
 
 
 @pytest.fixture

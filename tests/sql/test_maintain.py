@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from conftest import scenario
 
-from charz.sql import evaluate, maintain, triggers, views
+from charz.sql import evaluate, holder, maintain, scopes, triggers, views
 
 Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
@@ -119,7 +119,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
         ).fetchall()
     with duckdb.connect(str(small), read_only=True) as connection:
         asked_runs = [dict(scenario(1, "eager")), dict(scenario(7, "xla", batch=5))]
-        evaluate.hold(connection, evaluate.Scope(scenarios=asked_runs, stored=held, models=["wide"]))
+        holder.hold(connection, scopes.Scope(scenarios=asked_runs, stored=held, models=["wide"]))
         assert keys(connection, "shape") == {("wide", 1), ("wide", 7)}
         asked = connection.execute("SELECT * FROM shape WHERE run.scenario_id = 1 ORDER BY ALL").fetchall()
         assert asked == stored
@@ -131,7 +131,7 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
 @pytest.mark.default
 def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
-        evaluate.hold(connection, evaluate.Scope(models=["narrow"], hardware=["tpu_v4", "kpu_t64"]))
+        holder.hold(connection, scopes.Scope(models=["narrow"], hardware=["tpu_v4", "kpu_t64"]))
         assert {m for m, _ in keys(connection, "shape_step")} == {"narrow"}
         for table in ("hardware", "part", "arithmetic_tile", "part_backend"):
             found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()

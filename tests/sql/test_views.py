@@ -121,7 +121,7 @@ def test_opening_and_asking_imports_no_sqlglot(installed: Path) -> None:
         "import sys, duckdb; from charz.sql import evaluate, maintain, triggers, views\n"
         f"connection = duckdb.connect({str(installed)!r})\n"
         "views.fingerprint(); connection.begin(); maintain.refresh(connection); connection.commit()\n"
-        "maintain.differences(connection), triggers.missing(connection); evaluate.hold(connection, evaluate.Scope(hardware=[]))\n"
+        "maintain.differences(connection), triggers.missing(connection); holder.hold(connection, scopes.Scope(hardware=[]))\n"
         "sys.exit('sqlglot' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

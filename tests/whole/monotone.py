@@ -11,9 +11,9 @@ from typing import Any
 
 import duckdb
 
-from charz.session.core import PREFERRED_PRECISIONS
-from charz.sql import evaluate
-from charz.sql.evaluate import Copies, Scope, Varied
+from charz.session.question import PREFERRED_PRECISIONS
+from charz.sql import evaluate, scopes
+from charz.sql.scopes import Copies, Scope, Varied
 
 BATCHES = (1, 32)
 ROUNDING = 1e-9
@@ -189,7 +189,7 @@ def _runs(
 ) -> dict[tuple[str, str, int], Run]:
     """Evaluate each run by model, copy and batch."""
     targets = {part: asked(connection, part) for part in dict.fromkeys(c.base for c in copies)}
-    (usual,) = evaluate.scenario_rows(connection, [_usual(connection)])
+    (usual,) = scopes.scenario_rows(connection, [_usual(connection)])
     conditions = sorted({(*pair, batch) for pair in targets.values() for batch in batches})
     scope = Scope(
         models=models,

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 from oracle.database import scenario
 
-from charz.sql import evaluate
+from charz.sql import holder, scopes
 
 from .plain import check_critical_paths, check_peak_memory, check_stages
 
@@ -32,7 +32,7 @@ pytestmark = [
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(PLACE or "", read_only=True) as made:
         runs = [scenario(i, backend=backend, precision=precision) for i, (backend, precision) in enumerate(RUNS)]
-        evaluate.hold(made, evaluate.Scope(scenarios=[dict(run) for run in runs], hardware=[PART]))
+        holder.hold(made, scopes.Scope(scenarios=[dict(run) for run in runs], hardware=[PART]))
         yield made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import charz
-from charz.sql import evaluate
+from charz.sql import holder
 
 pytestmark = pytest.mark.slow
 
@@ -17,13 +17,13 @@ SPILLED = "500MB"
 
 def test_no_relation_joins_every_tensor_with_every_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Views find a kernel's tensors before their sizes."""
-    made = evaluate._Holder._table
+    made = holder._Holder._table
 
-    def limited(self: evaluate._Holder, name: str, query: str) -> None:
+    def limited(self: holder._Holder, name: str, query: str) -> None:
         self.connection.execute(f"SET max_temp_directory_size = '{SPILLED}'")
         made(self, name, query)
 
-    monkeypatch.setattr(evaluate._Holder, "_table", limited)
+    monkeypatch.setattr(holder._Holder, "_table", limited)
     with charz.open(tmp_path / "m.duckdb") as db:
         db.ingest(["synthetic:mlp"])
         db.ingest(["hf:gpt-oss-20b"])

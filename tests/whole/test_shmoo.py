@@ -12,7 +12,7 @@ import pytest
 
 import charz
 from charz.session import Session
-from charz.session.core import Question
+from charz.session.question import Question
 
 pytestmark = pytest.mark.slow
 

@@ -64,7 +64,7 @@ def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[Pa
     """Return every number that a part has a row for, known or not, and every energy, stated or derived."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
     from charz.schema.catalog.price import Price
-    from charz.sql.evaluate import ENERGY
+    from charz.sql.scopes import ENERGY
 
     tables: dict[str, type[Row]] = {**SECTIONS, "price": Price}
     query = "SELECT kind, quantity, row_kind, of_family, least, most FROM number_rule"

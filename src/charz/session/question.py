@@ -1,15 +1,14 @@
-"""Conversion of a command's axes into a question about models on parts."""
+"""Questions about models on parts, and the scope of a session."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from charz.schema.conditions import PHASES
 
 from .axes import cache_state, names, one_of, sizes
-from .core import Question
 from .parameters import (
     Backend,
     Backends,
@@ -32,6 +31,16 @@ from .parameters import (
     Versions,
 )
 
+SINGLE = "fp32"
+"""Single precision. A question that names no precision gets what the backend computes fp32 in by default."""
+
+PREFERRED_PRECISIONS = (SINGLE, "bf16", "fp16", "int8")
+"""Precision policies to try where a question names none: a part takes the first one that it computes in. Those of its family
+(`hardware_family.assumed_precision`) come first."""
+
+DEFAULT_MODE = "default"
+"""Name of a part's default power mode."""
+
 DEFAULT_BATCHES = (1, 8, 64)
 """Batches compared by commands that recommend a batch."""
 
@@ -44,6 +53,50 @@ TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
 
 HEADER = ("model", "hardware", "backend", "precision", "batch", "sequence", "power")
 """Columns that a heading above an answer names where the table lacks them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Axes of a question; an empty axis takes the defaults."""
+
+    models: Sequence[str] = ()
+    hardware: Sequence[str] = ()
+    batches: Sequence[int] = ()
+    sequences: Sequence[int] = ()
+    precisions: Sequence[str] = ()
+    backends: Sequence[str] = ()
+    caps: Sequence[str] = ()
+    """Power modes by name, or limits such as `150w`; empty means each part's default."""
+    every_backend: bool = False
+    """True if, without `backends`, a part takes every backend that runs on it except unfused counterparts, not the assumed one alone."""
+    is_as_run: bool = False
+    """True if a precision's default backend (`default_backend`) replaces every backend where a row names one."""
+    with_counterparts: bool = False
+    """True if `every_backend` includes unfused counterparts."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Further columns of every scenario."""
+    runs: Sequence[Mapping[str, Any]] = ()
+    """Runs as columns of a scenario. They replace the product of batches and sequences."""
+    preferred: Sequence[str] = PREFERRED_PRECISIONS
+    """Policies to try without `precisions`, after those that the family assumes. A server of language models tries these alone."""
+    is_first: bool = True
+    """True if, without `precisions`, a part takes the first policy only."""
+    is_as_stored: bool = False
+    """True if, without `precisions`, a model takes the policy of its checkpoint, where all models of the question have the same."""
+    is_strict: bool = False
+    """True if a preferred fp32 means fp32, not the backend's default for it."""
+    serves: bool = False
+    """True if, without `backends`, a part takes a server of language models where one runs on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Models, parts and scenarios of a session; an empty field means all."""
+
+    models: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    scenarios: tuple[int, ...] = ()
+    """Ids of stored scenarios, for questions that name no conditions."""
 
 
 def header(targets: Sequence[Mapping[str, Any]], without: Collection[str] = ()) -> str:

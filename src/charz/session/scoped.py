@@ -18,8 +18,8 @@ from .messages import Progress, no_progress
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Scope, Triple
     from charz.sql.installed import Catalog
+    from charz.sql.scopes import Scope, Triple
 
 Said = list[tuple[bool, str]]
 """Recorded messages: True for a warning, and the text."""
@@ -220,11 +220,11 @@ class Scoped:
 
     def _hold(self, wanted: Iterable[str]) -> None:
         """Scope the relations that the wanted ones depend on, and that are not scoped yet."""
-        from charz.sql import evaluate
+        from charz.sql import holder
 
         assert self.scope is not None
         if wanted := set(wanted) - self._held:
-            self._held.update(evaluate.hold(self._connection, self.scope, wanted, self._known, self._held))
+            self._held.update(holder.hold(self._connection, self.scope, wanted, self._known, self._held))
 
     def rows(
         self,

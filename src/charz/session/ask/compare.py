@@ -11,7 +11,7 @@ from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Rows, answer, of_query
 from ..axes import cache_state, names, one_of, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import (
     Backends,
     Batches,
@@ -31,7 +31,7 @@ from ..parameters import (
     Top,
     Versions,
 )
-from ..question import TARGET, of_axes, served, transferred
+from ..question import TARGET, Question, of_axes, served, transferred
 from . import memory_fits
 
 _COMPARED = (

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import Backend, Batch, Cache, Cap, Names, Part, Precision, Sequence_, Text, Top
-from ..question import header, single
+from ..question import Question, header, single
 from ..scoped import Scoped
 from . import against_trace, versions
 

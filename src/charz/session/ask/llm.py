@@ -8,7 +8,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..axes import amount, names, one_of, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import (
     Amount,
     Backends,
@@ -24,7 +24,7 @@ from ..parameters import (
     Text,
     Versions,
 )
-from ..question import SERVED_PRECISIONS
+from ..question import SERVED_PRECISIONS, Question
 from . import choice, splits
 
 _SERVED = (

@@ -12,9 +12,10 @@ from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
 
 from ..axes import cache_state, names, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..messages import Messages
 from ..parameters import Backends, Batches, Cache, File, Force, Names, Parts, Precisions, Sequences, Text
+from ..question import Question
 from ..saving import saving
 from ..scoped import Scoped
 

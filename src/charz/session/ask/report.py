@@ -11,7 +11,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..axes import names
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import (
     Backend,
     Batch,
@@ -29,7 +29,7 @@ from ..parameters import (
     Text,
     Top,
 )
-from ..question import header, served, single
+from ..question import Question, header, served, single
 from ..scoped import Scoped
 from . import chrome_trace
 

@@ -9,7 +9,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..axes import names
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import (
     Backends,
     Model,
@@ -18,7 +18,7 @@ from ..parameters import (
     Precisions,
     Text,
 )
-from ..question import SERVED_PRECISIONS
+from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
 from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
 

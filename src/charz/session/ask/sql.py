@@ -17,9 +17,10 @@ from .. import interruption
 from ..access import Access
 from ..answer import Rows, answer, of_arrow
 from ..axes import names
-from ..core import Core, Question, Scope
+from ..core import Core
 from ..messages import Messages
 from ..parameters import AnyModels, Backend, Batch, Names, Parts, Precision, Sequence_, Text
+from ..question import Question, Scope
 from . import computed
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow
 
-    from charz.sql.evaluate import Varied
+    from charz.sql.scopes import Varied
 
     from ..scoped import Scoped
 

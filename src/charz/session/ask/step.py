@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from charz.schema.errors import CharzError
 
 from ..axes import check_size
-from ..core import Core, Question
-from ..question import SERVED_PRECISIONS
+from ..core import Core
+from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import Backends, Batches, Caps, Models, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..question import Question
 from ..scoped import Scoped
 from . import splits
 

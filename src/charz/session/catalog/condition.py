@@ -9,7 +9,8 @@ from charz.hardware_catalog.calibration import questions
 from charz.schema.errors import CharzError
 
 from ..access import Access
-from ..core import Core, Scope
+from ..core import Core
+from ..question import Scope
 
 if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec

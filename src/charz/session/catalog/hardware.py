@@ -376,7 +376,7 @@ def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -
 
 def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> None:
     """Warn of valid numbers of a part, or of any, that contradict others of it."""
-    from charz.sql.evaluate import stored
+    from charz.sql.scopes import stored
 
     # The file's own view: a session with an engine hides those of models.
     query = f"SELECT hardware, reason, next FROM {stored(connection, 'part_warning')} ORDER BY hardware, warning"

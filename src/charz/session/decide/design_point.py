@@ -11,7 +11,7 @@ from ..scoped import Scoped
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Copies, Scope
+    from charz.sql.scopes import Copies, Scope
 
 VIEWS = ("target_cost", "busy_pace", "part_cost")
 """Views that the points are made of; the relations that they read are evaluated once."""
@@ -32,11 +32,11 @@ def evaluated_points(
     engine: Callable[[Scope], Scoped] | None = None,
 ) -> list[dict[str, Any]]:
     """Evaluate copies of parts together, under every backend and precision of a question, on a cursor of its file or on an engine."""
-    from charz.sql import evaluate
+    from charz.sql import evaluate, scopes
 
     targets = scoped.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
     parts = [name for made in copies for name in made.names]
-    scope = evaluate.Scope(
+    scope = scopes.Scope(
         models=[model for (model,) in scoped.execute("SELECT model FROM model").fetchall()],
         hardware=parts,
         targets=[(name, *rest) for made in copies for name in made.names for of, *rest in targets if of == made.base],

@@ -18,7 +18,7 @@ from ..part_fields import PartField, dataflow_field, named, part_fields
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Varied
+    from charz.sql.scopes import Varied
 
 MOST_PARTS = 10_000
 """Largest number of parts of a design space."""
@@ -81,7 +81,7 @@ class DesignSpace:
 
     def varied(self, points: Sequence[tuple[Value, ...]]) -> list[Varied]:
         """Return the numbers of the parts at some points."""
-        from charz.sql.evaluate import Varied
+        from charz.sql.scopes import Varied
 
         rows = [self._numbers(point) for point in points]
         return [

@@ -11,16 +11,16 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..axes import cache_state, names
 from ..catalog.hardware import warn
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import Backend, Batch, Cache, Models, Part, Precision, Sequence_, Text
 from ..part_fields import PartField, part_fields
-from ..question import header
+from ..question import Question, header
 from .design_point import VIEWS, evaluated_points
 
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Copies
+    from charz.sql.scopes import Copies
 
 UNLIMITED_W = 1e9
 """Power limit above the power of any part. [W]"""
@@ -146,7 +146,7 @@ def _copy(part: str, name: str) -> str:
 
 def _doubled(part: str, number: Number | None, modes: Sequence[str]) -> Copies:
     """Return a copy with one number doubled, or none, and without the power limits of some modes."""
-    from charz.sql.evaluate import Copies, Varied
+    from charz.sql.scopes import Copies, Varied
 
     fields = () if number is None else zip(number.part_fields, number.values, strict=True)
     varied = [Varied(field.table, field.key, field.column, [2 * value]) for field, value in fields]

@@ -15,9 +15,9 @@ from charz.schema.errors import CharzError, unknown_name
 from ..answer import Rows, answer
 from ..axes import cache_state, names, one_of, path_of, quantity
 from ..catalog.hardware import warn
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import Backend, Batch, Cache, Cap, File, Names, Part, Precisions, Sequence_, Text, Top
-from ..question import header
+from ..question import Question, header
 from ..scoped import Scoped
 from . import design_space, front_moves
 from .design_point import BAND, FOUND, KEYS, MADE, VIEWS, evaluated_points
@@ -210,7 +210,7 @@ class Explore(Core):
         portion: Mapping[int, tuple[design_space.Value, ...]],
         weights: Mapping[str, float] | None,
     ) -> Iterator[dict[str, Any]]:
-        from charz.sql.evaluate import Copies
+        from charz.sql.scopes import Copies
 
         copies = {f"{designs.base}#{number}": number for number in portion}
         made = [Copies(designs.base, list(copies), designs.varied(list(portion.values())))]
@@ -231,7 +231,7 @@ class Explore(Core):
         weights: Mapping[str, float] | None,
     ) -> Rows:
         """List the effect of doubling each number on some points of the front."""
-        from charz.sql.evaluate import Copies
+        from charz.sql.scopes import Copies
 
         doubled = front_moves.of_part(list(numbers(self.connection(), designs.base)))
         at = [designs.points[point["point"] - 1] for point in before]

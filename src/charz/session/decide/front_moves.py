@@ -35,7 +35,7 @@ def spread(front: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def doubled(designs: DesignSpace, points: Sequence[tuple[Value, ...]], number: Number) -> list[Any]:
     """Return the numbers of the parts at some points, with one number, varied or not, doubled."""
-    from charz.sql.evaluate import Varied
+    from charz.sql.scopes import Varied
 
     own = dict(zip(number.part_fields, number.values, strict=True))
     varied = {(v.table, v.key, v.column): v for v in designs.varied(points)}

@@ -8,9 +8,9 @@ from charz.schema.errors import CharzError
 from charz.sql.keys import TARGET as KEYS
 
 from ..answer import Rows, answer, of_query
-from ..core import PREFERRED_PRECISIONS, Core, Question
+from ..core import Core
 from ..parameters import Backend, Batch, Cap, Model, Part, Precision, Sequence_, Text, Top
-from ..question import DEFAULT_BATCHES, single
+from ..question import DEFAULT_BATCHES, PREFERRED_PRECISIONS, Question, single
 
 _START = ("hardware", "backend", "precision", "batch")
 """Columns that distinguish the given condition from the alternatives."""

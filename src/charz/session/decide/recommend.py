@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import (
     Amount,
     Backends,
@@ -27,7 +27,7 @@ from ..parameters import (
     Top,
     Versions,
 )
-from ..question import DEFAULT_BATCHES, TARGET, served
+from ..question import DEFAULT_BATCHES, TARGET, Question, served
 from .limits import Limit, limits
 
 _SHOWN = (

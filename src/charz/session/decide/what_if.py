@@ -182,7 +182,7 @@ class WhatIf(Core):
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
         """Return a session with the file's own numbers, and one for each combination of the values, by label. Raise `CharzError` for an
         unknown number and an invalid value."""
-        from charz.sql.evaluate import Varied
+        from charz.sql.scopes import Varied
 
         if not changes:
             raise CharzError("nothing is changed", next="name a number and its value, e.g. rtx4090.sm.unit_count=256")

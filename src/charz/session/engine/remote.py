@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from charz.schema import ddl
 from charz.schema.errors import CharzError
 from charz.sql import answers, evaluate, spark
-from charz.sql.evaluate import Scope, listed
 from charz.sql.installed import column_names
 from charz.sql.keys import TARGET, place
 from charz.sql.layers import COST, HARDWARE, MODELS, REPORT, ROLLUP, WORKLOAD
+from charz.sql.scopes import Scope, listed
 
 from ..messages import Progress, no_progress
 from ..scoped import Scoped, _words

@@ -262,12 +262,12 @@ def _of_models(
     done: Callable[[str], None],
 ) -> Iterator[tuple[str, File]]:
     """Yield the files of some models, evaluated a few models at a time."""
-    from charz.sql import evaluate
+    from charz.sql import evaluate, scopes
 
     if not models:
         return
-    scenarios = evaluate.scenario_rows(connection)
-    scope = evaluate.Scope(models=models, scenarios=scenarios, stored={row["scenario_id"] for row in scenarios})
+    scenarios = scopes.scenario_rows(connection)
+    scope = scopes.Scope(models=models, scenarios=scenarios, stored={row["scenario_id"] for row in scenarios})
     with connection.cursor() as cursor:
         for portion in evaluate.evaluated(cursor, scope, names):
             for model in portion.scope.models or ():

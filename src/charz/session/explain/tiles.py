@@ -23,8 +23,8 @@ def sizes(text: str) -> tuple[int, int, int]:
 
 def offer(scoped: Scoped, text: str) -> int:
     """Add a tile to the part's candidates, with the constants of its family's first, and return its number."""
-    from charz.sql.evaluate import stored
     from charz.sql.installed import relations
+    from charz.sql.scopes import stored
 
     rows, columns, depth = sizes(text)
     scoped.prepared("arithmetic_tile")

@@ -16,16 +16,17 @@ from charz.sql.layers import ANSWER, REPORT
 
 from ..answer import Rows, answer
 from ..axes import names, sizes
-from ..core import Core, Question
+from ..core import Core
 from ..parameters import Backends, Batches, File, Names, Parts, Precisions, Sequences, Text
+from ..question import Question
 from ..scoped import Scoped
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
 
-    from charz.sql.evaluate import Scope
     from charz.sql.installed import Catalog
+    from charz.sql.scopes import Scope
 
     from .export_files import Target
 
@@ -70,9 +71,9 @@ class _Wanted:
 
     def __init__(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
-        from charz.sql.evaluate import SUPPORT
         from charz.sql.installed import catalog
         from charz.sql.layers import MODELS
+        from charz.sql.scopes import SUPPORT
 
         known: Catalog = catalog(connection)
         facts = {t.TABLE: tuple(t.model_fields) for t in database.TABLES}
@@ -218,7 +219,7 @@ class Export(Core):
     ) -> tuple[Scope, dict[str, Sequence[str]]]:
         """Return the scope of an export: models and parts under the scenarios of the file or session, with each named condition in place of
         theirs. Return also the named models and parts, to which facts are limited."""
-        from charz.sql.evaluate import Scope
+        from charz.sql.scopes import Scope
 
         self.check_run(backends, precisions)
         limited = {"model": models or self._scope.models, "hardware": parts or self._scope.hardware}
@@ -256,12 +257,12 @@ class Export(Core):
         done: Callable[[str], None],
     ) -> Iterator[tuple[str, pyarrow.RecordBatchReader]]:
         """Yield each relation with some of its rows, which must be read before the next; every relation comes at least once."""
-        from charz.sql import evaluate
+        from charz.sql import evaluate, holder
         from charz.sql.installed import catalog
 
         with connection.cursor() as cursor:
             known = catalog(cursor)
-            evaluate.hold(cursor, scope, wanted.once, known)
+            holder.hold(cursor, scope, wanted.once, known)
             with evaluate.shared(cursor, known, wanted.once, is_narrow=False):
                 for name in wanted.once:
                     yield name, _reader(cursor, _limited(cursor, name, wanted.columns.get(name, ()), limited))
@@ -312,7 +313,7 @@ def _limited(
     cursor: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], limited: Mapping[str, Sequence[str]]
 ) -> str:
     """Return the source of a relation's rows that belong to the named models and parts, or to no model or part."""
-    from charz.sql.evaluate import listed, stored
+    from charz.sql.scopes import listed, stored
 
     places = [(place(columns, key), values) for key, values in limited.items()]
     limits = [f"({c} IN {listed(values)} OR {c} IS NULL)" for c, values in places if c is not None]

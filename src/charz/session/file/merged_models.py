@@ -104,11 +104,11 @@ def _take(
     scenarios: Sequence[int],
     parts: Sequence[str],
 ) -> None:
-    from charz.sql import answers, evaluate, maintain, triggers
+    from charz.sql import answers, maintain, scopes, triggers
     from charz.sql.installed import catalog
     from charz.sql.layers import WORKLOAD
 
-    of_models = f"model IN {evaluate.listed(models)}"
+    of_models = f"model IN {scopes.listed(models)}"
     of_runs = maintain.of_runs(models, scenarios)
     for model in replaced:
         delete(into, model)
@@ -118,9 +118,9 @@ def _take(
         _copy(into, row_type.TABLE, row_type.TABLE, of_models)
     with triggers.writing(into):
         for table in catalog(into).tables(WORKLOAD):
-            into.execute(f"DELETE FROM {evaluate.stored(into, table.name)} WHERE {maintain.of_runs(models, None, 'run.')}")
+            into.execute(f"DELETE FROM {scopes.stored(into, table.name)} WHERE {maintain.of_runs(models, None, 'run.')}")
             _copy(into, table.name, table.name, maintain.of_runs(models, scenarios, "run."))
-        _copy(into, answers.table(into), answers.STORED, f"{of_runs} AND hardware IN {evaluate.listed(parts)}")
+        _copy(into, answers.table(into), answers.STORED, f"{of_runs} AND hardware IN {scopes.listed(parts)}")
     here = {number for (number,) in into.execute("SELECT scenario_id FROM scenario").fetchall()}
     if others := sorted(here.difference(scenarios)):
         maintain.add_runs(into, models=models, scenarios=others)

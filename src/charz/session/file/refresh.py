@@ -15,8 +15,8 @@ from ..core import Core
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Scope
     from charz.sql.installed import Catalog
+    from charz.sql.scopes import Scope
 
     from ..engine.rows import Manifest
 

@@ -13,7 +13,7 @@ from charz.schema import ddl
 if TYPE_CHECKING:
     import duckdb
 
-    from charz.sql.evaluate import Scope, Triple
+    from charz.sql.scopes import Scope, Triple
 
 MOST_TARGETS = 500
 """Largest number of targets that are all checked."""
@@ -38,7 +38,7 @@ class Sample:
     @property
     def scope(self) -> Scope:
         """The scope of these targets."""
-        from charz.sql.evaluate import Scope
+        from charz.sql.scopes import Scope
 
         models = list(dict.fromkeys(model for model, _ in self.runs))
         hardware = list(dict.fromkeys(part for part, *_ in self.targets))
@@ -76,7 +76,7 @@ class Grid:
 
     def scope(self, every: bool) -> Scope:
         """Return the scope to check: all targets, or a sample of a large grid."""
-        from charz.sql.evaluate import Scope
+        from charz.sql.scopes import Scope
 
         return Scope(models=self.models, hardware=self.parts) if every or self.is_small else self.some().scope
 

@@ -1,0 +1,371 @@
+"""Base of a session: it opens and closes the file or the engine, and writes it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from charz.schema import cache, user_file
+from charz.schema.errors import CharzError
+
+from .access import Access, database_path
+from .answer import Rows
+from .messages import Messages
+from .question import Scope
+from .scoped import Said, Scoped
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from charz.sql.answers import Missing
+    from charz.sql.installed import Catalog
+    from charz.sql.scopes import Ground, Varied
+    from charz.sql.scopes import Scope as Extent
+
+    from .engine.endpoint import Endpoint
+    from .engine.rows import Manifest
+
+FILLED_U = 10.0
+"""Largest work for which a writing command fills missing answers. [CPU time of ten million empty passes of a Python loop]"""
+
+LIMIT = " LIMIT {top}"
+"""End of a section's order where its list may be long."""
+
+Section = tuple[str, tuple[str, ...], str]
+"""A view, its columns and the order of its rows."""
+
+KEPT_SCOPED = 4
+"""Number of scoped connections that are kept for the next question."""
+
+
+class Opened:
+    """A database file and the scope of the questions about it."""
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        scope: Scope = Scope(),
+        messages: Messages | None = None,
+        is_guarded: bool = False,
+        access: Access = Access(),
+        parent: Opened | None = None,
+        changes: Sequence[Varied] = (),
+    ) -> None:
+        self._parent = parent
+        self._changes = tuple(changes)
+        self.access = access
+        self.is_guarded = is_guarded
+        """True if SQL comes from an untrusted user and may read the database only."""
+        self.path = database_path(path)
+        user_file.guard(self.path)
+        self._scope = scope
+        self.messages = messages or Messages()
+        self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
+        self._scoped: OrderedDict[object, Scoped] = OrderedDict()
+        self._answered: dict[str, tuple[Scoped, Said]] = {}
+        self._empty: duckdb.DuckDBPyConnection | None = None
+        self._of_parent: duckdb.DuckDBPyConnection | None = None
+        self._altered: duckdb.DuckDBPyConnection | None = None
+        self._ground: Ground | None = None
+        self._known: Catalog | None = None
+        self._engine: tuple[Endpoint, Manifest] | None = None
+        self._of_file: list[str] = []
+        self._is_lenient = False
+        """Whether a file is opened of which answers could be wrong: to say why."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and the engine; the next question opens them again."""
+        self._lift()
+        if self._engine:
+            self._engine[0].close()
+            self._engine = None
+        for scoped in self._scoped.values():
+            scoped.close()
+        self._scoped.clear()
+        self._answered.clear()
+        self._known = None
+        if self._opened:
+            self._opened[1].close()
+            self._opened = None
+        if self._altered:
+            self._altered.close()
+            self._altered = None
+        if self._empty:
+            self._empty.close()
+            self._empty = None
+
+    def _lift(self) -> None:
+        """Remove the hypothetical changes of parts."""
+        from charz.sql import holder
+
+        if self._ground and self._altered:
+            holder.lift(self._altered, self._ground)
+            self._ground = None
+
+    def connection(self, create: bool = False) -> duckdb.DuckDBPyConnection:
+        """Return a read-only connection to the whole file in its current state. Raise `CharzError` where the file does not exist."""
+        if self._parent:
+            connection = self._parent.connection(create)
+            if connection is not self._of_parent:
+                self.close()
+                self._of_parent = connection
+            if not self._changes:
+                return connection
+            if self._altered is None:
+                from charz.sql import holder, scopes
+
+                self._altered = self.cursor()
+                known = self._relations()
+                self._ground = holder.lay(self._altered, scopes.changed(self._changes), known)
+                holder.hold(self._altered, scopes.Scope(ground=self._ground), known=known)
+            return self._altered
+        if self._opened and self._opened[0] != _state(self.path):
+            self.close()
+        if self._opened is None:
+            from . import interruption, verdicts, workspace
+
+            opened = verdicts.state(self.path)
+            connection = workspace.read(self.path, create, self.access)
+            try:
+                refuses = not self._is_lenient
+                self._of_file = workspace.examined(connection, self.path, self.access, refuses, opened)
+            except BaseException:
+                connection.close()
+                raise
+            self._tell_of_cache()
+            if self.is_guarded:
+                interruption.shut(connection)
+            if self.access.engine:
+                from charz.sql.installed import catalog
+
+                from .engine import remote
+
+                remote.hide(connection, catalog(connection))
+            self._opened = (_state(self.path), connection)
+        return self._opened[1]
+
+    def remind(self) -> None:
+        """Warn about the file, as for every answer: changed shipped rows, and objects that charz did not create."""
+        for line in (self._parent or self)._of_file:
+            self.messages.warn(line)
+
+    def _tell_of_cache(self) -> None:
+        """Report which kept files were made anew, and why."""
+        for line in cache.said():
+            self.messages.warn(line)
+
+    def _relations(self) -> Catalog:
+        """Return the catalog of the file's views and maintained tables, read once."""
+        from charz.sql.installed import catalog
+
+        if self._parent:
+            return self._parent._relations()
+        connection = self.connection()
+        self._known = self._known or catalog(connection)
+        return self._known
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a new cursor on the same file, without scope or changes."""
+        return (self._parent or self).connection().cursor()
+
+    def endpoint(self) -> tuple[Endpoint, Manifest]:
+        """Return the engine that evaluates this session's models, and the manifest of the rows that it reads.
+
+        Raise `CharzError` where no engine answers, where it does not see the rows, or where they differ from the file.
+        """
+        if self._parent:
+            return self._parent.endpoint()
+        if self._engine is None:
+            from .engine import rows
+            from .engine.endpoint import Endpoint
+            from .engine.store import Store
+
+            place = self.rows_place()
+            store = Store(place)
+            found = rows.read(store)
+            if found is None:
+                next = f"`charz export {place} --for spark` writes them"
+                raise CharzError("no rows for the engine", place, next=next)
+            connection = self.connection()
+            with connection.cursor() as cursor:
+                rows.check(found, rows.state(cursor, self._relations()), place)
+            endpoint = Endpoint(self.access.engine, store)
+            try:
+                endpoint.connect(found)
+            except BaseException:
+                endpoint.close()
+                raise
+            self._engine = endpoint, found
+        return self._engine
+
+    def rows_place(self) -> str:
+        """Return the folder of the engine's rows: the one named, else `FILE.rows`."""
+        return self.access.rows or f"{self.path}.rows"
+
+    def stays_here(self, what: str) -> None:
+        """Raise `CharzError` in a session with an engine, for what changes the file or supposes a change."""
+        if self.access.engine:
+            raise CharzError("not available with an engine", what, next="leave out --engine")
+
+    def scoped_on(self, cursor: duckdb.DuckDBPyConnection, scope: Extent | None, keeps_costs: bool = False) -> Scoped:
+        """Return a connection whose views answer for a scope, evaluated here or on the session's engine."""
+        if self.access.engine:
+            from .engine.remote import Remote
+
+            endpoint, manifest = self.endpoint()
+            return Remote(cursor, scope, self._relations(), endpoint, manifest, self.messages.progress)
+        known = self._relations() if scope is not None else None
+        return Scoped(
+            cursor, scope, known, is_live=self.access.is_live, keeps_costs=keeps_costs, progress=self.messages.progress
+        )
+
+    def writing_files(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection that may write files. Raise `CharzError` if a guarded, untrusted file contains foreign views or triggers."""
+        if self.is_guarded:
+            from . import workspace
+
+            if not self.access.trust:
+                workspace.check_own(self.connection(), self.path)
+            self.close()
+            self.is_guarded = False
+        return self.connection()
+
+    def catalog(self) -> duckdb.DuckDBPyConnection:
+        """Return a read-only connection to the file, or to a database without models if the file does not exist."""
+        if self.path.exists():
+            return self.connection()
+        if self._empty is None:
+            from . import workspace
+
+            self._empty = workspace.empty()
+            self._tell_of_cache()
+        return self._empty
+
+    @contextlib.contextmanager
+    def changing(
+        self, create: bool = True, fills: bool = True, is_engine_done: bool = False, repairs: bool = False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection for one transaction, and replace the file when the block ends without an error.
+
+        Missing answers at hand are then filled, unless that takes long. A session with an engine writes only what the engine has computed
+        (`is_engine_done`).
+        """
+        if not is_engine_done:
+            self.stays_here("a change of the file")
+        self.close()
+        if self._parent:
+            self._parent.close()
+        from . import workspace
+
+        with workspace.change(self.path, create, self.access, repairs) as connection:
+            self._tell_of_cache()
+            yield connection
+            if fills:
+                self._fill(connection)
+
+    def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Fill missing answers at hand, or tell the user that it takes long."""
+        from charz.sql import answers
+
+        lacking = answers.missing(connection)
+        if lacking.work > FILLED_U:
+            self.messages.remark(f"{lacking.count:,} answers at hand are missing: `charz refresh` fills them")
+        elif lacking.count:
+            self._filled(connection, lacking)
+            self.messages.remark(f"{lacking.count:,} answers at hand filled")
+
+    def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
+        """Fill missing answers in the caller's transaction, show progress, and return their number."""
+        from charz.sql import answers
+
+        with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
+            return answers.fill(connection, lacking, done)
+
+    def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
+        """Return a session on this connection with a narrower scope or hypothetical changes of parts."""
+        if changes:
+            self.stays_here("a what-if")
+        return type(self)(
+            self.path,
+            scope=scope,
+            messages=self.messages,
+            is_guarded=self.is_guarded,
+            access=self.access,
+            parent=self._parent or self,
+            changes=(*self._changes, *changes),
+        )
+
+    def whole(self) -> Scoped:
+        """Return a connection whose views cover the session's scope."""
+        connection = self.connection()
+        if self._scope not in self._scoped:
+            self._keep(self._scope, self._whole(connection))
+        return self._scoped[self._scope]
+
+    def _whole(self, connection: duckdb.DuckDBPyConnection) -> Scoped:
+        from charz.sql import answers, scopes
+
+        models, parts, numbers = self._scope.models, self._scope.hardware, self._scope.scenarios
+        if self._scope == Scope():
+            cursor = connection if self._changes else self.cursor()
+            if self.access.engine:
+                return self.scoped_on(cursor, None)
+            if not self._changes and not self.access.is_live and answers.is_complete(cursor):
+                answers.show(cursor, self._relations(), answers.STORED)
+            return Scoped(cursor)
+        rows = scopes.scenario_rows(connection, numbers) if numbers else None
+        scope = scopes.Scope(
+            models=list(models) or None,
+            hardware=list(parts) or None,
+            scenarios=rows,
+            stored=numbers,
+            ground=self._ground,
+        )
+        return self.scoped_on(self.cursor(), scope)
+
+    def _keep(self, key: object, scoped: Scoped) -> None:
+        self._scoped[key] = scoped
+        while len(self._scoped) > KEPT_SCOPED:
+            _, oldest = self._scoped.popitem(last=False)
+            oldest.close()
+            self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}
+
+    def listed(
+        self, scoped: Scoped, section: Section, top: int, of: str, beside: Sequence[str] = (), **named: str
+    ) -> Rows:
+        """Return the rows of a section. Where its order ends in a limit, cut them and report how many are left out."""
+        view, columns, order = section
+        found = scoped.rows(view, columns, order.removesuffix(LIMIT).format(**named), beside=beside)
+        return self.cut(found, top, of) if order.endswith(LIMIT) else found
+
+    def cut(self, found: Rows, top: int, of: str = "rows") -> Rows:
+        """Return the first rows of an answer, and report how many are left out."""
+        frame = found.frame()
+        if len(frame) > top:
+            self.messages.warn(f"left out: {len(frame) - top} further {of}; --top {len(frame)} lists all")
+        return replace(found, source=frame.head(top))
+
+    def texts(self, views: Sequence[str]) -> dict[str, str]:
+        """Return the description of each column of some views; the first view wins where several have a column."""
+        query = "SELECT column_name, description FROM view_column WHERE view = ?"
+        found: dict[str, str] = {}
+        for view in reversed(views):
+            found.update(self.catalog().execute(query, [view]).fetchall())
+        return found
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return the inode and the time of change of a file."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns

@@ -1,0 +1,314 @@
+"""Choice of the parts, backends and precisions that a question asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from charz.schema.errors import CharzError, some, unknown_name
+
+from .opened import Opened
+from .question import DEFAULT_MODE, SINGLE, Question
+
+if TYPE_CHECKING:
+    from charz.sql.scopes import Triple
+
+SAID_PARTS = 3
+"""Number of parts that a message names before it counts the rest."""
+
+
+class Targets(Opened):
+    """Names of a question, checked, and the targets that they select."""
+
+    def model_name(self, name: str) -> str:
+        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown one."""
+        known = self._names("model")
+        if name in known:
+            return name
+        raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
+
+    def _check_computes(self, models: Sequence[str]) -> None:
+        """Raise `CharzError` for a named model without kernels; without names, report all such models of the file."""
+        query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"
+        idle = [name for (name,) in self.connection().execute(query).fetchall()]
+        asked = [name for name in models if name in idle]
+        if asked:
+            next = "leave it out, or ingest what computes"
+            raise CharzError("a model without operators has no answers", ", ".join(asked), next=next)
+        if idle and not models:
+            self.messages.warn(f"left out: {', '.join(idle)}, which have no operators")
+
+    def part_name(self, name: str) -> str:
+        """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
+        from charz.hardware_catalog import names
+
+        part = names.resolve(self.connection(), name)
+        if self._scope.hardware and part not in self._scope.hardware:
+            raise unknown_name("part", part, self._scope.hardware, "the session is scoped to these")
+        return part
+
+    def _names(self, table: str) -> list[str]:
+        scoped = self._scope.models if table == "model" else self._scope.hardware
+        query = f"SELECT {table} FROM {table} ORDER BY 1"
+        return list(scoped) or [name for (name,) in self.connection().execute(query).fetchall()]
+
+    def check_run(self, backends: Sequence[str], precisions: Sequence[str]) -> None:
+        """Raise `CharzError` for an unknown backend or precision policy."""
+        known = {"precision": "SELECT DISTINCT policy FROM precision_policy", "backend": "SELECT backend FROM backend"}
+        for kind, given in (("precision", precisions), ("backend", backends)):
+            names = [name for (name,) in self.connection().execute(known[kind]).fetchall()]
+            for name in given:
+                if name not in names:
+                    raise unknown_name(kind, name, names)
+
+    def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
+        """Return the precision policies of the models' checkpoint if all have the same, in the order in which a part tries them. A part
+        without fp8 reads fp8 weights and computes in 16 bits."""
+        if not question.is_as_stored:
+            return ()
+        query = "SELECT any_value(stored_policy) FROM model WHERE list_contains(?, model)"
+        ((stored,),) = self.connection().execute(query, [list(models)]).fetchall()
+        if stored is None:
+            return ()
+        return (stored, "w8a16") if stored == "fp8" else (stored,)
+
+    def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
+        """Raise `CharzError` for a version that none of the backends has, and for an unknown precision of keys and values."""
+        if wanted := {run["engine_version"] for run in runs if run.get("engine_version")}:
+            query = "SELECT engine_version FROM engine_version WHERE list_contains(?, backend) ORDER BY ALL"
+            known = [name for (name,) in self.connection().execute(query, [sorted(backends)]).fetchall()]
+            for name in sorted(wanted.difference(known)):
+                raise unknown_name(f"version of {', '.join(sorted(backends))}", name, known)
+        if kept := {run["kv_precision"] for run in runs if run.get("kv_precision")}:
+            known = [name for (name,) in self.connection().execute("SELECT precision FROM precision").fetchall()]
+            for name in sorted(kept.difference(known)):
+                raise unknown_name("precision", name, known)
+
+    def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
+        """Raise `CharzError` for a word that names neither a power mode nor a limit in watts; report the parts that lack a mode."""
+        for cap in caps:
+            if cap == DEFAULT_MODE:
+                continue
+            if re.fullmatch(r"\d+(\.\d+)?w", cap):
+                self._check_limit(parts, cap)
+                continue
+            query = "SELECT hardware, mode FROM hardware_power WHERE NOT is_default"
+            modes = self.connection().execute(query).fetchall()
+            known = sorted({mode for part, mode in modes if not parts or part in parts})
+            able = {part for part, mode in modes if mode == cap}
+            if not able.intersection(parts or able):
+                raise CharzError(
+                    "unknown power mode",
+                    cap,
+                    f"there are {', '.join([DEFAULT_MODE, *known])}",
+                    "or write a limit as 150w",
+                )
+            if lacking := [part for part in parts if part not in able]:
+                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
+
+    def _check_limit(self, parts: Sequence[str], cap: str) -> None:
+        """Raise `CharzError` for a limit below the lowest setting of a part, and name that setting."""
+        query = "SELECT hardware, least_w FROM power_range"
+        least = {part: watt for part, watt in self.connection().execute(query).fetchall() if part in parts}
+        if low := {part: watt for part, watt in least.items() if watt > float(cap.removesuffix("w"))}:
+            named = ", ".join(f"{part} at {watt:g}w" for part, watt in low.items())
+            raise CharzError(
+                "a limit below the lowest setting of the board", cap, f"the lowest: {named}", "ask for that"
+            )
+
+    def _untrained(self, models: Sequence[str]) -> set[str]:
+        """Return the backends and precision policies that do not train, if all models of a question have a backward pass."""
+        query = "SELECT bool_and(is_training) FROM model WHERE list_contains(?, model)"
+        ((is_training,),) = self.connection().execute(query, [models or self._names("model")]).fetchall()
+        return self._training("NOT trains") if is_training else set()
+
+    def _training(self, which: str) -> set[str]:
+        """Return the backends and policies that train, or those that do not."""
+        policies = "SELECT policy AS name, policy NOT IN (FROM untrained_policy) AS trains FROM precision_policy"
+        query = f"SELECT name FROM (SELECT backend AS name, trains FROM backend UNION {policies}) WHERE {which}"
+        return {name for (name,) in self.connection().execute(query).fetchall()}
+
+    def _trained(self, question: Question, untrained: set[str]) -> Question:
+        """Return the question without names that do not train. Report these; raise `CharzError` where an axis is empty without them."""
+        backends, precisions, preferred = (
+            [name for name in values if name not in untrained]
+            for values in (question.backends, question.precisions, question.preferred)
+        )
+        lost = [name for name in (*question.backends, *question.precisions) if name in untrained]
+        if lost:
+            trained = ", ".join(sorted(self._training("trains")))
+            if (question.backends and not backends) or (question.precisions and not precisions):
+                raise CharzError("this does not train", ", ".join(lost), f"these do: {trained}")
+            self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; these do: {trained}")
+        return replace(question, backends=backends, precisions=precisions, preferred=preferred)
+
+    def _targets(
+        self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str]
+    ) -> list[Triple]:
+        """Return the targets of a question. A part takes each named backend, else the one assumed on it, in each named precision, else in
+        the first that it computes in. No part named means all."""
+        connection = self.connection()
+        assumed_by_part = {} if question.precisions or question.serves else self._assumed_precisions(untrained)
+        order = "hardware, serves = ? DESC, is_default DESC, backend"
+        support = f"SELECT hardware, backend, is_counterpart, serves FROM supported_backend ORDER BY {order}"
+        backends: dict[str, list[str]] = {}
+        for part, backend, is_counterpart, serves in connection.execute(support, [question.serves]).fetchall():
+            is_wanted = (
+                backend in question.backends
+                if question.backends
+                else part not in backends
+                or (
+                    question.every_backend
+                    and serves == question.serves
+                    and (question.with_counterparts or not is_counterpart)
+                )
+            )
+            if is_wanted and backend not in untrained and (not parts or part in parts):
+                backends.setdefault(part, []).append(backend)
+        from charz.sql.scopes import stored
+
+        assumed: dict[tuple[str, str], str] = {}
+        if not (question.backends or question.serves) and (question.is_as_run or not question.every_backend):
+            # `assumed_backend` follows from the catalog alone, so the file's rows answer also where an engine evaluates the models.
+            query = f"SELECT hardware, precision, backend FROM {stored(connection, 'assumed_backend')} WHERE is_by_kind"
+            rows = connection.execute(query).fetchall()
+            assumed = {(part, precision): backend for part, precision, backend in rows if backend not in untrained}
+        found = connection.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
+        able = {
+            (part, backend, precision)
+            for part, backend, precision in found
+            if part in backends
+            and (precision in precisions or precision in assumed_by_part.get(part, ()))
+            and (backend == assumed[part, precision] if (part, precision) in assumed else backend in backends[part])
+        }
+        if not question.precisions and question.is_first:
+            computed: dict[str, set[str]] = {}
+            for part, _, precision in able:
+                computed.setdefault(part, set()).add(precision)
+            first = {
+                part: next(name for name in (*assumed_by_part.get(part, ()), *precisions) if name in known)
+                for part, known in computed.items()
+            }
+            able = {triple for triple in able if first[triple[0]] == triple[2]}
+        if not question.precisions and not question.is_strict:
+            usual = self._usual_policies(untrained)
+            able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
+        return sorted(able)
+
+    def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
+        """Return the targets whose inputs may come from host memory, if the question asks for that: host processors, and parts with a link.
+        Report the others; raise `CharzError` where none is left."""
+        if not question.fields.get("input_host_fraction"):
+            return targets
+        linked = {
+            part
+            for query in (
+                "SELECT hardware FROM part_link WHERE interconnect = 'pcie'",
+                "SELECT DISTINCT hardware FROM part_support WHERE dispatch = 'serial'",
+            )
+            for (part,) in self.connection().execute(query).fetchall()
+        }
+        found = [target for target in targets if target[0] in linked]
+        if lost := sorted({part for part, *_ in targets} - linked):
+            if not found:
+                next = "ask without --include-transfer, or state an interconnect `pcie` of the part"
+                raise CharzError("no link to the host is stated", ", ".join(lost), next=next)
+            self.messages.warn(f"left out: {', '.join(lost)}, no link to the host is stated")
+        return found
+
+    def _assumed_precisions(self, untrained: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return the policies that each part's family assumes, in order."""
+        query = "SELECT hardware, assumed_precision, second_precision FROM hardware JOIN hardware_family USING (family)"
+        found = self.connection().execute(query).fetchall()
+        return {part: tuple(p for p in policies if p and p not in untrained) for part, *policies in found}
+
+    def _say_mixed(self, targets: Sequence[Triple]) -> None:
+        """Report which parts are asked in other precisions than the rest."""
+        asked: dict[str, set[str]] = {}
+        for part, _, precision in targets:
+            asked.setdefault(part, set()).add(precision)
+        parts: dict[tuple[str, ...], list[str]] = {}
+        for part, found in sorted(asked.items()):
+            parts.setdefault(tuple(sorted(found)), []).append(part)
+        if len(parts) > 1:
+            told = [f"{', '.join(precisions)} on {some(names, SAID_PARTS)}" for precisions, names in sorted(parts.items())]
+            self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision sets one for all")
+
+    def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
+        """Return the policy of a question that names none, or single precision where it would have several."""
+        parts = [self.part_name(name) for name in parts] or list(self._scope.hardware)
+        question = Question(hardware=parts, backends=backends)
+        found = {policy for *_, policy in self._targets(parts, question, question.preferred, set())}
+        return found.pop() if len(found) == 1 else SINGLE
+
+    def _usual_policies(self, untrained: Collection[str] = ()) -> dict[tuple[str, str], str]:
+        """Return the default policy of each backend on each part, which replaces single precision where none is named."""
+        query = "SELECT hardware, backend, precision FROM part_support WHERE precision = default_precision"
+        found = self.connection().execute(query).fetchall()
+        return {(part, backend): policy for part, backend, policy in found if policy not in untrained}
+
+    def _say_left_out(
+        self,
+        parts: Sequence[str],
+        question: Question,
+        precisions: Sequence[str],
+        targets: Sequence[Triple],
+        untrained: set[str],
+    ) -> None:
+        """Report which named backends and precisions do not run on which part; raise `CharzError` where nothing runs."""
+        reasons = []
+        for part in parts:
+            backends = {backend for name, backend, _ in targets if name == part}
+            able = {precision for name, _, precision in targets if name == part}
+            if not able:
+                reasons.append(self._not_executed(part, question.backends, precisions, untrained))
+                continue
+            if missing := [name for name in question.backends if name not in backends]:
+                reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._has(part)))
+            if missing := [name for name in question.precisions if name not in able]:
+                reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
+        if not targets:
+            nothing = CharzError(
+                "no part runs this combination", ", ".join(question.models), next="widen --precision or --backend"
+            )
+            raise reasons[0] if reasons else nothing
+        if reasons:
+            self.messages.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))
+        elif not parts and (question.backends or question.precisions):
+            query = "SELECT count(*) FROM hardware"
+            ((count,),) = self.connection().execute(query).fetchall()
+            running = len({target[0] for target in targets})
+            if running < count:
+                named = ", ".join((*question.backends, *question.precisions))
+                self.messages.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
+
+    def _not_executed(
+        self, part: str, backends: Sequence[str], precisions: Sequence[str], untrained: set[str]
+    ) -> CharzError:
+        supported = self._backends(part)
+        if not supported:
+            return CharzError("no backend runs on this part", part, "none", "add a row to backend_support")
+        if untrained.issuperset(supported):
+            return CharzError("nothing that runs on this part trains", part, self._has(part))
+        if backends and not set(backends) & set(supported):
+            where = f"{', '.join(backends)} on {part}"
+            return CharzError("this backend does not run on this part", where, self._has(part))
+        where = f"{', '.join(precisions)} on {part}"
+        return CharzError("this part does not compute in this precision", where, self._computes_in(part))
+
+    def _backends(self, part: str) -> list[str]:
+        """Return the backends that run on a part, the assumed one first."""
+        query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY serves, is_default DESC, backend"
+        return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
+
+    def _has(self, part: str) -> str:
+        """Tell a part's backends, without unfused counterparts."""
+        which = "hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
+        query = f"SELECT backend FROM supported_backend WHERE {which}"
+        return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"
+
+    def _computes_in(self, part: str) -> str:
+        query = "SELECT precision FROM hardware_rate WHERE hardware = ? AND is_native ORDER BY precision"
+        return f"it computes in {', '.join(p for (p,) in self.connection().execute(query, [part]).fetchall())}"
