@@ -20,7 +20,7 @@ from charz.schema.catalog.provenance import HardwareConflict, HardwareProvenance
 from charz.schema.catalog.source import Source
 from charz.schema.row import Row
 
-from . import lints, part_file, uniform
+from . import lints, part_file, table_lints, uniform
 from .part import ENERGY_UNITS, SECTIONS, Part
 from .problem import CatalogError, Problem
 
@@ -72,7 +72,7 @@ def load(root: Path | None = None) -> Catalog:
         raise CatalogError(problems)
     catalog.rows[NumberRule] = list(number_rules())
     known = {part.hardware for part in parts}
-    problems = lints.check_parts(parts, catalog.rows) + lints.check_tables(known, catalog.rows)
+    problems = lints.check_parts(parts, catalog.rows) + table_lints.check_tables(known, catalog.rows)
     if problems:
         raise CatalogError(problems)
     for part in parts:

@@ -497,5 +497,4 @@ def _heads(tensor: GraphTensor) -> int | None:
 
 def _kept_pieces(tensor: GraphTensor) -> int:
     """Return the heads or channels of a cache, its second dimension; 1 where that is tokens."""
-    sizes = dims(tensor.shape)
-    return (sizes[1] or 1) if len(sizes) > 2 else 1
+    return (sizes[1] or 1) if len(sizes := dims(tensor.shape)) > 2 else 1

@@ -10,7 +10,7 @@ import contextlib
 import operator as python_operator
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from .attention import attention_of
 from .export import CONTEXT_INPUT, State, Traced
 from .fx import attribute, has_tensor, is_conditional, traced_block
 from .layout import ALIASES_IN_INFERENCE, COPYING_VIEWS, VIEW, Layouts, layouts
+from .marks import CROSSED, LIFTED, mark_logits, mark_prompts, number_names, pass_limits, set_stages
 from .planned import planned_format
 from .references import References
 from .refusal import source_of
@@ -72,9 +73,6 @@ CHUNKED = "charz.kv_chunk.default"
 SLIDING = ("charz.kv_sliding.default", CHUNKED)
 """Caches as long as the context, but at most as long as a window."""
 
-CROSSED = "charz.kv_crossed.default"
-"""Keys or values of an encoder's result, which a decoder caches unchanged."""
-
 KV_CACHE = ("charz.kv_cache.default", "charz.kv_window.default", CROSSED, *SLIDING)
 """Operators that return a cache kept between runs: it is resident, and making it moves nothing."""
 
@@ -83,9 +81,6 @@ STATEFUL = frozenset(f"charz.{name}.default" for name in ("state_conv", "delta_r
 
 JOINED = "charz.state_join.default"
 """Join of a state and its new input, which does not exist where a kernel reads both."""
-
-LIFTED = "lifted_tensor"
-"""The tracer's name for a constant that a forward makes."""
 
 ZERO: Polynomial = {(0, 0, 0): 0.0}
 
@@ -132,12 +127,12 @@ def lower(traced: Traced, root_class: str, repeated: Sequence[Layers] = ()) -> G
         state.graph.layout_problem = state.graph.layout_problem or found.problem
     for layers in repeated:
         repeat(state.graph, layers)
-    _set_stages(state.graph)
-    _mark_logits(state.graph)
-    _pass_limits(state.graph)
-    _mark_prompts(state.graph)
+    set_stages(state.graph)
+    mark_logits(state.graph)
+    pass_limits(state.graph)
+    mark_prompts(state.graph)
     state.graph.planned_format = planned_format(state.graph)
-    _number_names(state.graph)
+    number_names(state.graph)
     add_scratch(state.graph, state.graph.copies["nchw"])
     return state.graph
 
@@ -363,20 +358,6 @@ def _kind(node: Node) -> str:
 _NUMBER = re.compile(r"_\d+$")
 
 
-def _number_names(graph: Graph) -> None:
-    """Number the constants that forwards make, and operators of the same name from the second on, with their results."""
-    for number, constant in enumerate(t for t in graph.tensors if t.tensor == LIFTED):
-        constant.tensor = f"{LIFTED}_{number}"
-    counts: dict[str, int] = {}
-    for operator in graph.operators:
-        kind = operator.operator
-        count = counts[kind] = counts.get(kind, -1) + 1
-        operator.operator = f"{kind}_{count}" if count else kind
-        for written in operator.writes:
-            tensor = graph.tensors[written]
-            tensor.tensor = operator.operator + tensor.tensor[len(kind) :]
-
-
 def _mark_bounds(graph: Graph, op: GraphOperator) -> None:
     """Mark an operator and its results as bounded if an operand is."""
     op.is_size_bound = op.aten_operator.startswith("charz.bounded") or any(
@@ -446,81 +427,6 @@ def _mark_outputs(state: Lowering, module: FxModule) -> None:
         value = state.values.get(node)
         if isinstance(value, Value):
             state.graph.tensors[value.tensor_id].is_output = True
-
-
-def _mark_logits(graph: Graph) -> None:
-    """Mark the last linear layer of a graph with a key-value cache, and its dependent operators up to a result of the model:
-    they compute each token separately."""
-    if not graph.keeps_tokens:
-        return
-    heads = [o.operator_id for o in graph.operators if o.operator_class == "linear"]
-    if not heads:
-        return
-    made = {heads[-1]}
-    for operator in graph.operators[heads[-1] + 1 :]:
-        if any(graph.tensors[t].producer_operator_id in made for t in operator.reads):
-            made.add(operator.operator_id)
-    if any(graph.tensors[t].is_output for o in made for t in graph.operators[o].writes):
-        graph.logit_operators = frozenset(made)
-        head = graph.operators[heads[-1]]
-        head.accesses.setdefault(head.reads[0], dict(graph.tensors[head.reads[0]].elements))
-
-
-def _mark_prompts(graph: Graph) -> None:
-    """Mark the operators that run only for a prompt, where a decoder caches keys and values of an encoder's result: those that
-    depend on other inputs than tokens, and those used only by them."""
-    if all(operator.aten_operator != CROSSED for operator in graph.operators):
-        return
-    given = [t.tensor_id for t in graph.tensors if t.role == "input"]
-    of_tokens = _reached(graph, (t for t in given if any(powers[1] for powers in graph.tensors[t].elements)))
-    others = _reached(graph, (t for t in given if t not in of_tokens))
-    readers: dict[int, list[GraphOperator]] = {}
-    for operator in reversed(graph.operators):
-        read_by = [reader for t in operator.writes for reader in readers.get(t, ())]
-        is_free = of_tokens.isdisjoint(operator.writes)
-        is_for_prompts = bool(read_by) and all(reader.is_prompt_only for reader in read_by)
-        operator.is_prompt_only = is_free and (not others.isdisjoint(operator.writes) or is_for_prompts)
-        for t in operator.reads:
-            readers.setdefault(t, []).append(operator)
-
-
-def _reached(graph: Graph, sources: Iterable[int]) -> set[int]:
-    """Return these tensors and all computed from them."""
-    reached = set(sources)
-    for operator in graph.operators:
-        if not reached.isdisjoint(operator.reads):
-            reached.update(operator.writes)
-    return reached
-
-
-def _pass_limits(graph: Graph) -> None:
-    """Limit tensors computed from a window's keys and values to the window's length."""
-    if all(tensor.context_limit is None for tensor in graph.tensors):
-        return
-    for operator in graph.operators:
-        limits = [limit for t in operator.reads if (limit := graph.tensors[t].context_limit) is not None]
-        if limits:
-            operator.context_limit = max(limits)
-            for written in operator.writes:
-                if any(powers[2] for powers in graph.tensors[written].elements):
-                    graph.tensors[written].context_limit = operator.context_limit
-
-
-def _set_stages(graph: Graph) -> None:
-    """Set each operator's stage: its longest distance from an input. An operator that overwrites a storage also waits for all
-    earlier readers of it, under whatever name, though no tensor passes between them."""
-    tensors = graph.tensors
-    storage = [t.storage_tensor_id for t in tensors]
-    overwritten = {storage[t] for op in graph.operators if op.is_inplace for t in op.writes}
-    after_readers: dict[int, int] = {}
-    for op in graph.operators:
-        producers = (tensors[t].producer_operator_id for t in op.reads)
-        op.stage = max((graph.operators[p].stage + 1 for p in producers if p is not None), default=0)
-        if op.is_inplace:
-            op.stage = max(op.stage, *(after_readers.pop(storage[t], 0) for t in op.writes), 0)
-        if not op.is_view:
-            for read in overwritten.intersection(storage[t] for t in op.reads):
-                after_readers[read] = max(after_readers.get(read, 0), op.stage + 1)
 
 
 def _add_layouts(state: Lowering, memory_format: str, found: Layouts) -> None:

@@ -163,12 +163,12 @@ class Doctor(Check, Refresh):
 
     def _linted(self) -> tuple[str, bool, str, str]:
         """Check the catalog of the file by its lints."""
-        from charz.hardware_catalog import lints, sync
+        from charz.hardware_catalog import sync, table_lints
         from charz.hardware_catalog.part import SECTIONS
         from charz.hardware_catalog.uniform import TYPES
 
         tables = {t: sync.stored(self.connection(), t) for t in (*TYPES.values(), *SECTIONS.values())}
-        problems = lints.check_tables(self._names("hardware"), tables)
+        problems = table_lints.check_tables(self._names("hardware"), tables)
         next = "correct the rows with a DuckDB client" if problems else ""
         return "catalog lint", not problems, some([str(problem) for problem in problems], _LISTED) or "no fault", next
 
