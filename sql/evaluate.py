@@ -17,7 +17,6 @@ from charz.schema import ddl
 
 from .holder import hold, release
 from .installed import Catalog, Relation, catalog
-from .keys import TARGET, natural
 from .layers import COST, HARDWARE, MAPPING, MODELS, REPORT, ROLLUP, WORKLOAD
 from .scopes import BACKENDS, SUPPORT, Scope, Triple, listed, scenario_rows
 
@@ -29,11 +28,8 @@ COSTED = "shape_cost"
 RUN_KERNELS_AT_ONCE = 100_000
 """Kernels of runs whose intermediate results are in memory at once: about 2 kB each, for networks of a thousand kernels too."""
 
-KERNELS_AT_ONCE = 250_000
-"""Kernels on parts that are costed together: about 2 kB each in memory."""
-
-SUMMED_AT_ONCE = 300_000
-"""Kernels on parts that are costed together for sums alone: the engine keeps their shapes, which are narrower and fewer."""
+KERNELS_AT_ONCE = 150_000
+"""Kernels on parts that are costed together: 1.4 times as many need all of `MEMORY_GB`, measured."""
 
 KERNELS_PER_SUM = 4
 """Kernels that take as much memory as the sums of one run on one part: networks of three kernels ran out of memory, measured."""
@@ -244,8 +240,6 @@ def _blocks(
     known = catalog(connection)
     of_parts = {relation.name for relation in known.of(*MODELS)}
     is_of_parts = bool(known.upstream(wanted) & of_parts)
-    is_summed = all(set(natural(known.relations[name].grain)) <= set(TARGET) for name in of_parts.intersection(wanted))
-    most = SUMMED_AT_ONCE if is_summed else KERNELS_AT_ONCE
     weights = _weights(connection, scope, is_of_parts)
     found: list[tuple[Scope, list[Sequence[str]]]] = []
     for models, rows in _packed_runs(weights, scope):
@@ -256,7 +250,7 @@ def _blocks(
             for number, _, kernels, _ in weights[model]:
                 if numbers is None or number in numbers:
                     of_part.update({part: count + KERNELS_PER_SUM for part, count in kernels.items()})
-        found.append((block, list(_packed(of_part, most)) if is_of_parts else [()]))
+        found.append((block, list(_packed(of_part, KERNELS_AT_ONCE)) if is_of_parts else [()]))
     return found or [(scope, [scope.hardware or ()])]
 
 

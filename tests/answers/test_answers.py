@@ -209,7 +209,7 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
     with charz.open(path, is_live=True) as db:
         whole = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
     monkeypatch.setattr(core, "COSTED_TARGETS", 0)
-    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
+    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
     monkeypatch.setattr(evaluate, "RUN_KERNELS_AT_ONCE", 1)
     with charz.open(path, is_live=True) as db:
         found = db.compare("small,other", batch="1,3,5", precision="fp16,fp32", top=1000)
@@ -218,7 +218,7 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
 
 def test_a_portion_computes_the_tiles_of_its_own_parts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One part a portion, and each part in one."""
-    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 1)
+    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
     found = []
     with duckdb.connect(str(path)) as connection:
         for portion in evaluate.evaluated(connection, scopes.Scope(models=["small"]), ["model_cost"]):

@@ -148,7 +148,9 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
     ):
         assert "at most 4.00 times as fast" in sentences.of_kernel(kernel | other, "conv", "", 16e-3)[2][1]
     even = kernel | {"bottleneck": "balanced"}
-    assert "times as fast" not in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
+    assert "2.00 times as fast if it halves both" in sentences.of_kernel(even, "conv", "", 16e-3)[2][1]
+    idle = kernel | {"compute_s": 8e-3}
+    assert "something else takes as long" in sentences.of_kernel(idle, "conv", "", 16e-3)[2][1]
 
 
 @pytest.mark.default

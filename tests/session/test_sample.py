@@ -31,7 +31,7 @@ def test_every_model_part_and_scenario_is_met(file: Path) -> None:
 
 def test_all_targets_are_examined_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "MOST_TARGETS", 0)
-    monkeypatch.setattr(evaluate, "SUMMED_AT_ONCE", 20_000)
+    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 20_000)
     with charz.open(file) as db:
         grid = Grid(db.connection(), db._names("model"), db._names("hardware"))
         some, every = grid.scope(every=False), grid.scope(every=True)

@@ -12,8 +12,8 @@ import charz.sql
 
 MODULES = sorted(module.name for module in pkgutil.iter_modules(charz.sql.__path__))
 WITH_EXAMPLES = {
-    "answers", "compose", "documents", "evaluate", "foreign", "graph", "installed", "macros", "maintain", "portable", "reading", "restate", "spark",
-    "terms", "triggers",
+    "answers", "compose", "documents", "foreign", "graph", "holder", "installed", "macros", "maintain", "portable", "reading", "restate", "scopes",
+    "spark", "terms", "triggers",
 }  # fmt: skip
 """Modules that read or write SQL texts, each with an example."""
 

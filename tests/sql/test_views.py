@@ -118,7 +118,7 @@ def test_the_fingerprint_changes_with_a_file(tmp_path: Path) -> None:
 
 def test_opening_and_asking_imports_no_sqlglot(installed: Path) -> None:
     code = (
-        "import sys, duckdb; from charz.sql import evaluate, maintain, triggers, views\n"
+        "import sys, duckdb; from charz.sql import holder, maintain, scopes, triggers, views\n"
         f"connection = duckdb.connect({str(installed)!r})\n"
         "views.fingerprint(); connection.begin(); maintain.refresh(connection); connection.commit()\n"
         "maintain.differences(connection), triggers.missing(connection); holder.hold(connection, scopes.Scope(hardware=[]))\n"

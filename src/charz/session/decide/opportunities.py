@@ -17,7 +17,10 @@ _START = ("hardware", "backend", "precision", "batch")
 
 _IS_START = " AND ".join(f"{name} = ?" for name in _START)
 
-_BEST = "PARTITION BY kind ORDER BY saved_time_fraction DESC NULLS LAST, saved_energy_fraction DESC NULLS LAST, change"
+LEAST_SAVING = 0.01
+"""Smallest share of a sample's time or energy that is worth a change."""
+
+_SAVING = "GREATEST(saved_time_fraction, COALESCE(saved_energy_fraction, 0))"
 
 _HELPED = (
     "model", "hardware", "backend", "precision", "batch", "kind",
@@ -49,7 +52,7 @@ class Opportunities(Core):
         depth: Annotated[int, Text("Depth of the modules.", least=1, most=100)] = 1,
         top: Top = 15,
     ) -> Rows:
-        """List changes to the given condition, with the saving and the trade-off of each: the best of every kind first, then the next best."""
+        """List changes to the given condition that save at least 1 % of time or energy, the largest saving of time first, each with its trade-off."""
         _, start = self.target(single(model, on, batch, sequence, precision, backend, cap=cap), "model_report")
         if modules is not None:
             return self._of_modules(start, modules, depth, sequence, cap, top)
@@ -67,9 +70,16 @@ class Opportunities(Core):
         )
         scoped = self.asked(question, "opportunity")
         keys = [start[name] for name in _START]
-        ranked = f"(SELECT *, ROW_NUMBER() OVER ({_BEST}) AS place FROM opportunity WHERE {_IS_START}) AS ranked"
-        query = f"SELECT {', '.join(_HELPED)} FROM {ranked} ORDER BY place, saved_time_fraction DESC NULLS LAST, kind"
+        ((less,),) = scoped.execute(
+            f"SELECT COUNT(*) FROM opportunity WHERE {_IS_START} AND {_SAVING} < {LEAST_SAVING}", keys
+        ).fetchall()
+        query = f"""
+            SELECT {", ".join(_HELPED)} FROM opportunity WHERE {_IS_START} AND {_SAVING} >= {LEAST_SAVING}
+            ORDER BY saved_time_fraction DESC, saved_energy_fraction DESC NULLS LAST, kind, change
+        """
         found = of_query(scoped.sql(query, keys), "opportunity")
+        if less:
+            self.messages.remark(f"left out: {less} changes that save less than {LEAST_SAVING:.0%} of time and energy")
         if not found.fetch():
             self.messages.warn(
                 f"nothing known would help {model} on {start['hardware']}; --parts asks about other parts too"

@@ -27,6 +27,7 @@ from ..parameters import (
     Top,
     Versions,
 )
+from ..quantities import quantity
 from ..question import DEFAULT_BATCHES, TARGET, Question, served
 from .limits import Limit, limits
 
@@ -41,6 +42,13 @@ ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inferen
 """Orders of the choices, and their columns."""
 
 FRONT = "on the front"
+
+ROUNDED = """
+    SELECT DISTINCT policy FROM precision_policy
+    JOIN precision ON precision.precision IN (compute_precision, weight_precision, activation_precision)
+    WHERE bits < 16
+"""
+"""Policies with numbers of fewer than 16 bits, which need a check of accuracy."""
 
 
 class Recommend(Core):
@@ -106,6 +114,7 @@ class Recommend(Core):
             return _lost(choices, verdicts)
         kept = [c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
         self._say_simulated(kept)
+        self._say_rounded(kept)
         if not kept:
             self.messages.warn("no choice meets all limits; --section others shows which limit each choice misses")
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
@@ -124,6 +133,18 @@ class Recommend(Core):
                 f"{bought} of {len(kinds)} prices are list prices over hours of use, without host and power; the others are rents, which"
                 " include both: `price basis` tells which"
             )
+
+    def _say_rounded(self, front: Sequence[dict[str, Any]]) -> None:
+        """Warn if the first choice computes in fewer than 16 bits, and name the first one that does not."""
+        rounded = {policy for (policy,) in self.connection().execute(ROUNDED).fetchall()}
+        if not front or front[0]["precision"] not in rounded:
+            return
+        exact = next((c for c in front if c["precision"] not in rounded), None)
+        told = "no choice on the front computes in 16 bits or more"
+        if exact is not None:
+            name = f"{exact['hardware']} {exact['backend']} {exact['precision']}"
+            told = f"the first in 16 bits or more is {name} at {quantity(exact['latency_s'], 's')}"
+        self.messages.warn(f"{front[0]['precision']} comes first: charz does not judge its accuracy; {told}")
 
     def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
         """Warn if the first choice has no silicon, and name the first one that has."""

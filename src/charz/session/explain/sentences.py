@@ -146,13 +146,15 @@ def _three(told: str, why: str, change: str) -> list[tuple[str, str]]:
 
 def _change(kind: str, latency_s: float, saved_s: float) -> str:
     """Tell what shortens it, and how far that goes before something else sets the pace."""
-    if kind == "balanced" or saved_s <= 0.0 or saved_s >= latency_s:
-        return _REMEDIES[kind]
+    if kind == "balanced":
+        return f"{_REMEDIES[kind]}: {significant(latency_s / (latency_s - saved_s))} times as fast if it halves both"
+    if not 0.0 < saved_s < latency_s:
+        return f"{_REMEDIES[kind]}, but something else takes as long"
     return f"{_REMEDIES[kind]}: at most {significant(latency_s / (latency_s - saved_s))} times as fast, before something else sets the pace"
 
 
 def _saved(kernel: Record) -> float:
-    """Return the largest saving of a kernel: what sets its pace takes no time. [s]"""
+    """Return the largest saving of a kernel: what sets its pace takes no time, or half its time where two things set it together. [s]"""
     kind = kind_of(kernel["bottleneck"])
     busy, compute, memory = (kernel[name] or 0.0 for name in ("busy_s", "compute_s", "memory_s"))
     return {
@@ -161,7 +163,8 @@ def _saved(kernel: Record) -> float:
         "power": max(0.0, busy - (kernel["unlimited_s"] or busy)),
         "threads": kernel["team_s"] or 0.0,
         "overhead": kernel["overhead_s"] or 0.0,
-    }.get(kind, 0.0)
+        "balanced": busy / 2,
+    }[kind]
 
 
 def _level(kernels: Iterable[Record]) -> str:
