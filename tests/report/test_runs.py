@@ -134,6 +134,55 @@ def test_model_list(gives: Gives) -> None:
     )
 
 
+def test_model_layer(gives: Gives) -> None:
+    """A linear layer of 5 x 7 weights on 3 samples of 5, then a head that reads the same weights and its own 2 in 16 bits: the shared
+    weights count in the first layer, 3 * 5 * 7 MACs; the backward pass belongs to no layer."""
+    linear = {"path": "fc", "input_shape": "[B, 5]", "output_shape": "[B, 7]", "parameter_count": 35, "macs": 105.0, "output_byte": 84.0}
+    head = {"path": "head", "input_shape": "[B, 7]", "output_shape": "[B, 1]", "parameter_count": 2, "macs": 0.0, "output_byte": 6.0}
+    sizes = [(0, 5, 1), (1, 35, 0), (2, 7, 1), (3, 2, 0), (4, 4, 1), (5, 1, 1), (6, 1, 1), (7, 9, 1)]
+    gives(
+        "model_layer",
+        [linear, head],
+        by=["path"],
+        model=[{"default_batch": 3, "default_sequence": 1}],
+        module=[{"module_id": 1, "path": "fc"}, {"module_id": 2, "path": "head"}],
+        operator=[
+            {"operator_id": 0, "module_id": 1, "is_backward": False},
+            {"operator_id": 1, "module_id": 2, "is_backward": False},
+            {"operator_id": 2, "module_id": 2, "is_backward": False},
+            {"operator_id": 3, "module_id": 1, "is_backward": True},
+        ],
+        edge=[
+            {"consumer_operator_id": 0, "position": 0, "tensor_id": 1},
+            {"consumer_operator_id": 0, "position": 1, "tensor_id": 0},
+            {"consumer_operator_id": 1, "position": 0, "tensor_id": 2},
+            {"consumer_operator_id": 1, "position": 1, "tensor_id": 4},
+            {"consumer_operator_id": 1, "position": 2, "tensor_id": 1},
+            {"consumer_operator_id": 2, "position": 0, "tensor_id": 4},
+            {"consumer_operator_id": 2, "position": 1, "tensor_id": 3},
+            {"consumer_operator_id": 3, "position": 0, "tensor_id": 5},
+        ],
+        tensor=[
+            {"tensor_id": 0, "role": "input", "shape": "[B, 5]", "precision": "fp32"},
+            {"tensor_id": 1, "role": "weight", "shape": "[7, 5]", "precision": "fp32"},
+            {"tensor_id": 2, "role": "activation", "shape": "[B, 7]", "precision": "fp32", "producer_operator_id": 0},
+            {"tensor_id": 3, "role": "weight", "shape": "[2]", "precision": "fp32"},
+            {"tensor_id": 4, "role": "activation", "shape": "[B, 4]", "precision": "fp32", "producer_operator_id": 1},
+            {"tensor_id": 5, "role": "activation", "shape": "[B, 1]", "precision": "fp16", "producer_operator_id": 2},
+            {"tensor_id": 6, "role": "activation", "shape": "[B, 2]", "precision": "fp16", "producer_operator_id": 2},
+            {"tensor_id": 7, "role": "activation", "shape": "[B, 9]", "precision": "fp16", "producer_operator_id": 3},
+        ],
+        tensor_term=[
+            {"tensor_id": i, "coefficient": float(c), "batch_power": b, "sequence_power": 0, "context_power": 0} for i, c, b in sizes
+        ],
+        term=[
+            {"operator_id": 0, "quantity": "macs", "coefficient": 35.0, "batch_power": 1, "sequence_power": 0, "context_power": 0},
+            {"operator_id": 3, "quantity": "macs", "coefficient": 99.0, "batch_power": 1, "sequence_power": 0, "context_power": 0},
+        ],
+        precision=[{"precision": "fp32", "bits": 32.0}, {"precision": "fp16", "bits": 16.0}],
+    )
+
+
 def test_ingest_coverage(gives: Gives) -> None:
     """Two views, one without a rule; three operators, one bounded, one without a rule."""
     gives(

@@ -15,6 +15,8 @@ _COVERAGE = (
     "is_sequence_symbolic", "specialized_reason",
 )  # fmt: skip
 
+_LAYER = ("model", "path", "class_name", "input_shape", "output_shape", "parameter_count", "macs", "output_byte")
+
 _UNSIZED = ("aten_operator", "operator_count", "model_count", "first_model")
 
 _OF = "WHERE list_contains(?, model) ORDER BY model"
@@ -23,14 +25,15 @@ _OF = "WHERE list_contains(?, model) ORDER BY model"
 class Models(Core):
     """Models of a database."""
 
-    @answer("models", alone=("coverage", "unsized"))
+    @answer("models", alone=("layers", "coverage", "unsized"))
     def models(
-        self, models: AnyModels = None, *, section: Literal["models", "coverage", "unsized"] = "models"
+        self, models: AnyModels = None, *, section: Literal["models", "layers", "coverage", "unsized"] = "models"
     ) -> Rows:
         """List the ingested models with their size and work for one sample.
 
-        `--coverage` lists each model's operators by how they were sized, `--unsized` every operator without a rule. Both end with exit
-        code 1 when there is one: its work is unknown, and every sum over that model too small.
+        `--layers` lists the modules that compute, with their shapes, weights and work. `--coverage` lists each model's operators by how
+        they were sized, `--unsized` every operator without a rule. The last two end with exit code 1 when there is one: its work is
+        unknown, and every sum over that model too small.
         """
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         if not chosen:
@@ -38,6 +41,8 @@ class Models(Core):
         scoped = self.whole()
         if section == "models":
             return scoped.rows("model_list", (), _OF, [chosen])
+        if section == "layers":
+            return scoped.rows("model_layer", _LAYER if len(chosen) > 1 else _LAYER[1:], f"{_OF}, module_id", [chosen])
         listed = _unsized(scoped, chosen)
         if chosen and not listed:
             self.messages.remark(f"every operator of {len(chosen)} models has a rule")
