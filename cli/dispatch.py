@@ -17,7 +17,20 @@ from charz.session import GROUP_LINES
 from charz.session.methods import Method, methods
 
 from . import display, process
-from .options import ENGINE_HELP, LIVE_HELP, ROWS_HELP, Before, function
+from .options import (
+    DB_HELP,
+    ENGINE_HELP,
+    EPILOG,
+    FORCE_HELP,
+    FORMAT_HELP,
+    LIVE_HELP,
+    OUT_HELP,
+    ROWS_HELP,
+    TRUST_HELP,
+    WAIT_HELP,
+    Before,
+    function,
+)
 
 
 class LazyGroup(TyperGroup):
@@ -51,10 +64,15 @@ class LazyGroup(TyperGroup):
         with formatter.section("Options"):
             formatter.write_dl(
                 [
-                    ("--db FILE", "Database; else $CHARZ_DB, else charz.duckdb in this folder"),
+                    ("--db FILE", DB_HELP),
+                    ("--format FORMAT", FORMAT_HELP),
+                    ("--out FILE", OUT_HELP),
+                    ("--force", FORCE_HELP),
                     ("--live", LIVE_HELP),
                     ("--engine ADDRESS", ENGINE_HELP),
                     ("--rows ROWS", ROWS_HELP),
+                    ("--trust", TRUST_HELP),
+                    ("--wait SECONDS", WAIT_HELP),
                     ("--version", "Print the version"),
                     ("--help", "Show this page; `charz COMMAND --help` describes one command"),
                     (
@@ -192,17 +210,17 @@ def _command(method: Method) -> Any:
 
         single = what_if.command(method)
     else:
-        single = typer.Typer(add_completion=False)
-        single.command(method.name)(function(method))
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(method.name, epilog=EPILOG)(function(method))
     command = typer.main.get_command(single)
     command.name = method.name
     return command
 
 
 def _group(name: str, members: dict[str, Method]) -> Any:
-    group = typer.Typer(no_args_is_help=True, add_completion=False, help=GROUP_LINES[name])
+    group = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=GROUP_LINES[name])
     for member in members.values():
-        group.command(member.name)(function(member))
+        group.command(member.name, epilog=EPILOG)(function(member))
     found = typer.main.get_group(group)
     found.name = name
     return found

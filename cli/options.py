@@ -26,26 +26,28 @@ from charz.session.parameters import Amount, File, Names, Sizes, Text
 from . import display
 from .output import Format, Texts, write, write_sections
 
-DATABASE = Annotated[
-    Path | None,
-    typer.Option("--db", help="Database file; else $CHARZ_DB, else charz.duckdb in this folder.", show_default=False),
-]
+DB_HELP = "Database file; else $CHARZ_DB, else charz.duckdb in this folder."
+DATABASE = Annotated[Path | None, typer.Option("--db", help=DB_HELP, hidden=True)]
 LIVE_HELP = "Evaluate every answer now; ignore answers at hand."
-LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP)]
+LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP, hidden=True)]
 ENGINE_HELP = "Evaluate the models on this Spark Connect endpoint: sc://HOST:PORT."
-ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, show_default=False)]
+ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, hidden=True)]
 ROWS_HELP = "Rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
-ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, show_default=False)]
-_FORMAT = Annotated[Format, typer.Option("--format", help="Output format.")]
-TRUST = Annotated[
-    bool, typer.Option("--trust", help="Allow foreign views, triggers and macros in the file, and the code that its models name, to run.")
-]
-_WAIT = Annotated[
-    float, typer.Option("--wait", min=0.0, help="Longest wait for another charz that changes the file, in s.")
-]
+ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, hidden=True)]
+TRUST_HELP = "Allow foreign views, triggers and macros in the file, and the code that its models name, to run."
+TRUST = Annotated[bool, typer.Option("--trust", help=TRUST_HELP, hidden=True)]
+FORMAT_HELP = f"Output format: {', '.join(Format)}."
+_FORMAT = Annotated[Format, typer.Option("--format", help=FORMAT_HELP, hidden=True)]
+OUT_HELP = "File to write; default standard output."
+_OUT = Annotated[Path | None, typer.Option("--out", help=OUT_HELP, hidden=True)]
+FORCE_HELP = "Let --out overwrite a file that charz did not write."
+_FORCE = Annotated[bool, typer.Option("--force", help=FORCE_HELP, hidden=True)]
+WAIT_HELP = "Longest wait for another charz that changes the file, in s."
+_WAIT = Annotated[float, typer.Option("--wait", min=0.0, help=WAIT_HELP, hidden=True)]
 _FULL = Annotated[bool, typer.Option("--full", help="Show every table.")]
-_OUT = Annotated[Path | None, typer.Option("--out", help="File to write; default standard output.", show_default=False)]
-_FORCE = Annotated[bool, typer.Option("--force", help="Let --out overwrite a file that charz did not write.")]
+
+EPILOG = "`charz --help` describes the options of every command: --db, --format, --out, --force, --live, --engine, --rows, --trust, --wait."
+"""Last line of a command's help."""
 
 
 @dataclass(frozen=True, slots=True)
