@@ -19,7 +19,7 @@ convolutions AS (
         w.compute_precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= cn.value, FALSE) AS is_native,
         NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
         -- A view of one sample has a batch stride of 0, which ATen does not recognize as channels-last: it copies the image and convolves
-        -- in nchw, unless weights of several taps and channels show the format (`mkldnn_conv_use_channels_last`).
+        -- in nchw, unless weights of several taps show the format (`mkldnn_conv_use_channels_last`).
         a.plans_layout AND r.run_layout = 'nhwc' AND r.run.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
         AND t.is_batch_first AND t.shape <> s.shape AS hides_format,
         c.tensor_id IS NOT NULL AS is_copied,

@@ -118,8 +118,7 @@ SELECT
     COALESCE(s.power, 'default') AS power,
     -- Watts in the name of the power mode; null without a number. [W]
     TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w,
-    -- Impossible number (`condition_fault`) of the scenario, of a format of the model or of the library, which makes answers null;
-    -- null without one.
+    -- Impossible number (`condition_fault`) of the scenario, its formats or library, which makes answers null; null without one.
     COALESCE(f.fault, p.fault, l.fault, e.fault, CASE WHEN b.serves THEN w.fault END) AS fault,
     -- Impossible number that affects the run's memory only; null without one.
     COALESCE(w.fault, g.fault) AS memory_fault,
