@@ -30,7 +30,7 @@ SELECT
     c.energy_j,
     -- Energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
-    -- Samples finished in a second. [1/s]
+    -- Samples per second. [1/s]
     c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Time of a run divided by its samples. [s]
     c.latency_s / NULLIF(c.run.batch, 0) AS sample_s,
