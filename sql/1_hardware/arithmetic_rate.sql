@@ -1,6 +1,5 @@
 -- Peaks and units that a part uses for an element type, one row for each way in which backends use its units. A type without a rate
--- falls back along `precision.fallback`. Vector units sum products of half precision in half precision if the backend allows it and
--- that is not slower (Pascal's rate is a 64th). Weights in packed blocks are multiplied in the backend's format of activations
+-- falls back along `precision.fallback`; weights in packed blocks are multiplied in the backend's format of activations
 -- (`backend_support.packed_precision`).
 -- Grain: hardware, arithmetic, compute_precision
 CREATE TABLE arithmetic_rate AS
@@ -15,6 +14,8 @@ unit_rates AS (
         s.cuts_queries,
         w.precision AS compute_precision,
         s.calls_library AND r.half_matrix_ops_per_s > r.matrix_ops_per_s AND r.matrix_precision = 'fp16' AS is_half_matrix,
+        -- Vector units sum half-precision products in half precision if the backend allows it and that is not slower (Pascal's rate
+        -- is a 64th).
         s.sums_in_half AND r.vector_ops_per_s >= COALESCE(r.single_vector_ops_per_s, 0e0) AS is_half
     FROM used_units AS s
     CROSS JOIN precision AS w

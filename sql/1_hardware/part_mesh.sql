@@ -1,6 +1,6 @@
--- Networks of every part that states one, in one wide row: between its units (`unit`), between its dice (`die`) and between the
--- elements of an array (`element`). Unstated sides are made as equal as possible. Where dice have a network, the units of each die
--- have their own. The energy of a network with an impossible number (`part_fault`) is unknown.
+-- Networks of every part that states one, in one wide row: between its units (`unit`), between its dice (`die`; then the units of
+-- each die have their own) and between the elements of an array (`element`). Unstated sides are made as equal as possible. The
+-- energy of a network with an impossible number (`part_fault`) is unknown.
 -- Grain: hardware
 CREATE VIEW part_mesh AS
 WITH faulty_meshes AS (

@@ -1,7 +1,5 @@
--- Algorithm of a depthwise convolution of PyTorch on a GPU where it differs from that of its layout's efficiency rows. In nchw
--- cuDNN runs halves with square kernels of side 1, 3 and 5 at stride 1 and, for enough work, stride 2 (`use_cudnn_depthwise` and
--- `check_cudnn_depthwise_workload_with_filter` in ATen); PyTorch's kernel of one thread per result runs the rest. In channels-last
--- cuDNN runs all, with tuned kernels up to 7 x 7. Backends that do not call ATen have no rows.
+-- Algorithm of a depthwise convolution of PyTorch on a GPU where it differs from that of its layout's efficiency rows
+-- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen). Backends that do not call ATen have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW depthwise_call AS
 WITH aten_backends AS (
@@ -79,6 +77,8 @@ convolutions AS (
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 
+-- In nchw cuDNN runs halves with square kernels of side 1, 3 and 5 at stride 1 and, for enough work, stride 2; PyTorch's kernel of
+-- one thread per result runs the rest. In channels-last cuDNN runs all, with tuned kernels up to 7 x 7.
 given_convolutions AS (
     SELECT
         c.*,

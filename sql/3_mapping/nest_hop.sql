@@ -1,7 +1,7 @@
--- Traffic of every loop nest over the networks of its part. Arrays with tiles of the same rows receive their input from one
--- multicast, arrays with the same columns their weights: a multicast leaves its memory once, goes to its first receiver and then
--- from each to the next. Arrays are placed in the order of the columns, so that neighbours share a die. Without a network every
--- array loads its own operands.
+-- Traffic of every loop nest over the networks of its part; without a network every array loads its own operands. Arrays with tiles
+-- of the same rows receive their input from one multicast, arrays with the same columns their weights: a multicast leaves its
+-- memory once, goes to its first receiver and then from each to the next. Arrays are placed in the order of the columns, so that
+-- neighbours share a die.
 -- Grain: loop_nest_id
 CREATE VIEW nest_hop AS
 WITH shared_nests AS (

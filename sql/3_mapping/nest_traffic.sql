@@ -1,13 +1,12 @@
 -- Bytes that cross every border of every loop nest. An operand is loaded once per trip of all loops around its tile, except the
 -- innermost loops that do not change it: those of `kept`, and those around them if the loops between run once (Timeloop, Parashar
--- et al. 2019). Partial results have the width of the accumulator and return for every further visit. Only weights can stay in a
--- row-stationary array. Partial results of arrays that share a depth are added on their way (`met_columns`).
+-- et al. 2019). Partial results have the width of the accumulator and return for every further visit.
 -- Grain: loop_nest_id
 CREATE VIEW nest_traffic AS
 WITH reused_nests AS (
     SELECT
         *,
-        -- Visits of each operand's tiles across the outer border.
+        -- Visits of each operand's tiles across the borders; only weights can stay in a row-stationary array.
         CASE WHEN outer_kept = 'input' THEN 1e0 ELSE outer_trips_n END AS outer_input_visits,
         CASE WHEN outer_kept = 'weight' THEN 1e0 ELSE outer_trips_m END AS outer_weight_visits,
         CASE WHEN outer_kept = 'output' THEN 1e0 ELSE outer_trips_k END AS outer_output_visits,
@@ -53,7 +52,8 @@ streamed_nests AS (
         CAST(m AS DOUBLE) * n * k * gemm_count AS macs,
         CASE WHEN draws_from_outer THEN input_passes ELSE inner_input_visits END AS input_arrivals,
         CASE WHEN draws_from_outer THEN weight_passes ELSE inner_weight_visits END AS weight_arrivals,
-        -- Further visits of partial results; half a visit if they only arrive.
+        -- Further visits of partial results, half a visit if they only arrive; those of arrays that share a depth are added on
+        -- their way (`met_columns`).
         GREATEST(
             inner_output_visits - 1e0,
             CASE

@@ -1,8 +1,7 @@
 -- Trips of the loops of every loop nest, the share of a convolution's columns that a tile loads, and the folds of the inner tile
--- over the array with their steps. Rows of the array correspond to the reduction in weight- and input-stationary arrays and to rows
--- of the product in output-stationary ones (SCALE-Sim, Samajdar et al. 2020). In a row-stationary array (Eyeriss, Chen et al. 2016)
--- a set of elements, as high as a window and as wide as a strip of result rows, computes some filters and channels. Several sets
--- share the array, and a strip wider than the array is folded into sets above each other.
+-- over the array with their steps. Rows of the array take the reduction for stationary weights or inputs, and rows of the product
+-- for stationary results (SCALE-Sim, Samajdar et al. 2020). A row-stationary array computes in sets of elements (Eyeriss, Chen et
+-- al. 2016).
 -- Grain: loop_nest_id
 CREATE VIEW nest_trip AS
 WITH placed_nests AS (
@@ -59,6 +58,8 @@ striped_nests AS (
     FROM placed_nests
 ),
 
+-- A set of elements of a row-stationary array, as high as a window and as wide as a strip of result rows, computes some filters and
+-- channels. Several sets share the array; a strip wider than the array is folded into sets above each other.
 oriented_nests AS (
     SELECT
         *,

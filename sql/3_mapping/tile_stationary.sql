@@ -1,8 +1,6 @@
 -- Passes of arrays with a stationary operand while the other streams through, max(M, rows) cycles per pass: weights stay while rows
--- stream (TPU; kpu_dft), or inputs stay while columns stream, with the product's rows and columns exchanged (SCALE-Sim). A pass
--- streams only what fits the array's memory with its results. Units take whole columns of folds of the depth and share the last
--- ones, whose partial results meet on their way (`met_columns`). Where software moves every byte (`is_staged`), results and partial
--- results leave through the tile memory. Products that no array computes go to `tile_direct`.
+-- stream (TPU; kpu_dft), or inputs stay while columns stream, with the product's rows and columns exchanged (SCALE-Sim). Products
+-- that no array computes go to `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_stationary AS
 WITH sized_tiles AS (
@@ -55,6 +53,8 @@ WITH sized_tiles AS (
     WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
+-- A pass streams only what fits the array's memory with its results. Units take whole columns of folds of the depth and share the
+-- last ones, whose partial results meet on their way (`met_columns`).
 counted_tiles AS (
     SELECT
         *,

@@ -1,8 +1,6 @@
 -- Output-stationary wavefronts of an array (domain flow, KPU; every array with stationary results): K + R + C - 2 cycles for the
--- first tile of R x C results and max(K, R) more for each that follows (kpu_tilesched), derived in docs/cost-model/kpu.md. A unit
--- takes its tiles in blocks of several arrays; partial results of a reduction in slabs wait in the tile memory, and a split
--- reduction is summed in rounds of pairs. Blocks that exceed a level have no rows (`tile_block`). Bytes take as long as those of
--- the busiest unit, whose tiles are whole ones. Products that no array computes go to `tile_direct`.
+-- first tile of R x C results and max(K, R) more for each that follows (kpu_tilesched; derived in docs/cost-model/kpu.md). Blocks
+-- that exceed a level have no rows (`tile_block`), and products that no array computes go to `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
@@ -22,6 +20,8 @@ waved_tiles AS (
     FROM counted_tiles
 ),
 
+-- A unit takes its tiles in blocks of several arrays: partial results of a reduction in slabs wait in the tile memory, and a split
+-- reduction is summed in rounds of pairs. Bytes take as long as those of the busiest unit, whose tiles are whole ones.
 timed_tiles AS (
     SELECT
         *,

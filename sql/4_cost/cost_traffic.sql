@@ -1,7 +1,7 @@
 -- Bytes of a shape on a part: traffic across its border, spills of a domain-flow chain, and the share that the last-level cache
--- serves, if a kernel's inputs from earlier kernels and its results fit it together. A batch runs in groups that fit if software
--- places data and re-reading weights costs less. `weights_resident`, or a part whose programs keep weights (`part.keeps_weights`),
--- keeps those that fit next to the activations. Each later file adds one mechanism; `cost_untiled` and `cost_memory` sum them.
+-- serves, if a kernel's inputs from earlier kernels and its results fit it together. `weights_resident`, or a part whose programs
+-- keep weights (`part.keeps_weights`), keeps those that fit next to the activations. Each later file adds one mechanism;
+-- `cost_untiled` and `cost_memory` sum them.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_traffic AS
 -- One step after another, because the engine expands a column wherever the same SELECT names it again.
@@ -52,6 +52,7 @@ fitting_samples AS (
     FROM counted_groups
 ),
 
+-- The batch runs in groups that fit if software places data and re-reading weights costs less.
 grouped_samples AS (
     SELECT
         *,

@@ -1,7 +1,6 @@
 -- Longest dependent chain of kernels of every run on every part, by operations, device time and energy-delay product: the sum over
--- segments of the largest sum over their paths. An inserted kernel belongs to the kernel that it serves. `lower` bounds use only
--- paths of real edges; the path is exact if both bounds are equal. Work that the run pays once is on no path. Sums over all kernels
--- are included, so that both come from one evaluation.
+-- segments of the largest sum over their paths. An inserted kernel belongs to the kernel that it serves; work that the run pays
+-- once is on no path.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW critical_path AS
 WITH node_costs AS (
@@ -25,6 +24,7 @@ WITH node_costs AS (
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, fused_kernel_id
 ),
 
+-- Sums over all kernels come from the same evaluation as the paths.
 run_sums AS (
     SELECT
         *,
@@ -103,7 +103,7 @@ SELECT
     CAST(SUM(kernel_count) AS BIGINT) AS critical_path_kernels,
     -- Device time of the slowest path. [s]
     SUM(device_s) AS critical_path_s,
-    -- Lower bound of `critical_path_s`; equal when the path is exact. [s]
+    -- Lower bound of `critical_path_s` from paths of real edges alone; equal when the path is exact. [s]
     SUM(exact_s) AS critical_path_lower_s,
     -- Local energy-delay product of the path with the largest one; null when an energy is missing. [J s]
     SUM(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS critical_path_edp_js,

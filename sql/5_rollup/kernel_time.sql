@@ -1,7 +1,5 @@
--- Additive time and energy of every kernel on every target: device time, delayed by the host's dispatch. `async_queue`: kernel i
--- ends at the cumulative device time plus the largest lead of the host so far, end_i = D_i + max over j <= i of (issue_j -
--- D_(j-1)), and latency_s = end_i - end_(i-1). `serial`: host and device times add. `graph`: one launch. Work that the run pays
--- once (`run_call_s`) belongs to no kernel. Only latency_s adds up.
+-- Additive time and energy of every kernel on every target: device time, delayed by the host's dispatch. Only latency_s adds up,
+-- together with the run's call (`run_call_s`), to the time of the run.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_time AS
 WITH cumulated_times AS (
@@ -48,7 +46,9 @@ SELECT
     run.sequence,
     run.scenario_id,
     * EXCLUDE (run, issued_s, device_end_s, end_s, latency_s, run_fault),
-    -- End of the kernel, from the start of the first kernel. [s]
+    -- End of the kernel, from the start of the first kernel. `async_queue`: cumulative device time plus the largest lead of the
+    -- host so far, end_i = D_i + max over j <= i of (issue_j - D_(j-1)); `serial`: host and device times add; `graph`: one launch.
+    -- [s]
     end_s,
     -- Time that the kernel adds to the run. [s]
     latency_s,

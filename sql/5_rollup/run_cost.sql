@@ -1,7 +1,6 @@
 -- Time and energy of every run on every part; on several devices the work and traffic of one device and the energy of all. With
--- `async_queue` a kernel starts when host and device are ready, so that the run ends at the sum of device times plus the largest
--- lead of the host, as in `kernel_time`. With `serial` host and device times add; a `graph` is launched once. Time that the run
--- pays once is `run_call_s`.
+-- `async_queue` the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`; with `serial` host
+-- and device times add; a `graph` is launched once. Time that the run pays once is `run_call_s`.
 -- Grain: run, hardware
 -- At hand: as model_cost
 CREATE VIEW run_cost AS

@@ -1,7 +1,6 @@
--- Times of a prompt or a step of a language model served by a split over devices: its layers, and the kernels before and after
--- them. Tensor parallel is the run's. Experts are distributed over replicas, each of which reads those of its experts that tokens
--- of all replicas use. Context parallel shares a prompt's tokens and passes keys and values around a ring while attentions compute
--- (Liu et al. 2023); in decode it shares the cache and adds up partial results. Times are sums over all layers.
+-- Times of a prompt or a step of a language model served by a split over devices, for its layers and for the kernels before and
+-- after them. Tensor parallel is the run's, experts are distributed over replicas, and context parallel shares a prompt's tokens or
+-- the cache of a step. Times are sums over all layers.
 -- Grain: run, hardware, split
 CREATE VIEW served_layer AS
 WITH joined_sums AS (
@@ -58,6 +57,8 @@ WITH joined_sums AS (
     WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
 ),
 
+-- A replica reads those of its experts that tokens of all replicas use. Context parallel passes a prompt's keys and values around a
+-- ring while attentions compute (Liu et al. 2023), and adds up partial results of a step.
 spared_times AS (
     SELECT
         *,

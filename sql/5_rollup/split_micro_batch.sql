@@ -1,7 +1,5 @@
--- Times of a micro batch of a split: computing and transfers of all layers, and of the kernels before and after them. Tensor
--- parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is repeated, and gathers results that
--- are needed whole. Context parallel passes keys and values around a ring, once forward and with their gradients backward, while
--- attentions compute (Liu et al. 2023, Ring Attention). Tokens are sent to experts and back.
+-- Times of a micro batch of a split on one of its devices: computing and transfers of all layers, and of the kernels before and
+-- after them.
 -- Grain: run, hardware, split
 CREATE VIEW split_micro_batch AS
 WITH joined_sums AS (
@@ -110,7 +108,8 @@ SELECT
     first_s,
     -- Time of kernels after the layers, both passes. [s]
     last_s,
-    -- Time of tensor-parallel transfers of the layers that are not hidden. [s]
+    -- Time of tensor-parallel transfers of the layers that are not hidden: partial results are added up in both passes (Shoeybi et
+    -- al. 2019), again where a layer is repeated, and results that are needed whole are gathered. [s]
     tensor_fraction * ring_time(
         tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
         ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor,
@@ -130,7 +129,8 @@ SELECT
         / NULLIF(context * whole_parts * expert_byte_per_s, 0e0)
         + (2e0 + repeats) * layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- Time of context-parallel transfers that are not hidden by attentions. [s]
+    -- Time of context-parallel transfers that are not hidden by attentions: keys and values pass around a ring, once forward and
+    -- with their gradients backward (Liu et al. 2023, Ring Attention). [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
     -- Host time to issue both passes of all layers. [s]
     ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,

@@ -1,7 +1,5 @@
 -- A training step of a split on its slowest device, in terms that add up. A pipeline of p stages with v groups of layers each waits
--- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021). Replicas add up gradients in a ring; distributed states cost as
--- much, distributed weights are gathered in both passes of every micro batch (Rajbhandari et al. 2019). A framework hides these
--- transfers during its share of the computing, except the part of the first or last layer.
+-- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021).
 -- Grain: run, hardware, split
 CREATE VIEW split_step AS
 WITH stages AS (
@@ -55,6 +53,8 @@ micro_batches AS (
     FROM stages
 ),
 
+-- Replicas add up gradients in a ring; distributed states cost as much, distributed weights are gathered in both passes of every
+-- micro batch (Rajbhandari et al. 2019).
 data_times AS (
     SELECT
         *,
@@ -109,7 +109,8 @@ SELECT
     micro_batches * waiting_s + run_call_s AS host_s,
     -- Time of transfers of gradients and weights between replicas, hidden or not. [s]
     dense_s + experts_s AS sync_s,
-    -- Part of `sync_s` that is not hidden. [s]
+    -- Part of `sync_s` that is not hidden: a framework hides these transfers during its share of the computing, except those of the
+    -- first or last layer. [s]
     GREATEST(
         dense_s + experts_s - overlap_fraction * CASE
             WHEN zero_stage = 3 THEN micro_batches * (compute_s + again_s)

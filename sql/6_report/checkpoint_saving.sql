@@ -1,9 +1,10 @@
 -- Memory that activation checkpointing saves in training, and the time of the repeated forward pass: only results at the borders of
 -- about sqrt(n) groups of kernels are kept, and one group at a time is computed again (Chen et al. 2016, Training Deep Nets with
--- Sublinear Memory Cost). For a run with a backward pass only the forward pass counts: its share of the time is that of its
--- multiply-accumulates, and the border of a group is its last result. A model with its own checkpoints has no row.
+-- Sublinear Memory Cost). A model with its own checkpoints has no row.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW checkpoint_saving AS
+-- For a run with a backward pass only the forward pass counts: its share of the time is that of its multiply-accumulates, and the
+-- border of a group is its last result.
 WITH kernel_results AS (
     SELECT
         k.run,

@@ -1,9 +1,9 @@
 -- Steps, bytes at every border, time and energy of every row of `loop_nest` that runs alone on its part. All borders overlap and
--- the slowest sets the pace; a busy network takes longer (`busy_growth`). On parts without a shared memory the inner border is that
--- of main memory. Activations that are already on the chip do not come from main memory (`activation_dram_fraction`). A nest that
--- exceeds a memory has no time.
+-- the slowest sets the pace; a busy network takes longer (`busy_growth`). Activations that are already on the chip do not come from
+-- main memory (`activation_dram_fraction`).
 -- Grain: loop_nest_id
 CREATE VIEW loop_nest_cost AS
+-- On parts without a shared memory the inner border is that of main memory.
 WITH bordered_nests AS (
     SELECT
         *,

@@ -1,7 +1,6 @@
 -- A model on several equal parts by data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
 -- divided into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`, `parallel_expert`).
--- With one device every strategy gives the single part's time. A plan that does not fit has no time, speed-up and price. Rows of
--- `collective` give a call's time and bandwidth on a link.
+-- With one device every strategy gives the single part's time. A plan that does not fit has no time, speed-up and price.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan AS
 WITH strategies AS (

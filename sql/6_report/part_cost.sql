@@ -1,10 +1,9 @@
--- Area, idle power and cost to make of every part, existing or not: dice, package, memory and board, by rows of `cost_rule`,
--- without design, margin or rent. Compare parts with it, not with prices. The silicon (`part_area`) is cut into as many equal dice
--- as the part states, or as few as a scanner can expose; every defect kills a die, and units that a maker disables are not counted.
--- Dice per wafer and their yield follow Chiplet Actuary (Feng and Ma 2022), with the negative binomial yield (Stapper 1973). The
--- ends of the band use the cheap or the dear end of every rule.
+-- Area, idle power and cost to make of every part, existing or not, for comparison between parts and not with prices: dice,
+-- package, memory and board by rows of `cost_rule`, without design, margin or rent. Dice per wafer follow Chiplet Actuary (Feng and
+-- Ma 2022), and their yield is negative binomial (Stapper 1973). The ends of the band use the cheap or the dear end of every rule.
 -- Grain: hardware
 CREATE VIEW part_cost AS
+-- The silicon (`part_area`) is cut into as many equal dice as the part states, or as few as a scanner can expose.
 WITH counted_dice AS (
     SELECT
         l.area_mm2,
@@ -29,6 +28,7 @@ cut_dice AS (
     FROM counted_dice
 ),
 
+-- Every defect kills a die; units that a maker disables are not counted.
 yielded_dice AS (
     SELECT
         *,

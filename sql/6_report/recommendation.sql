@@ -1,6 +1,6 @@
 -- Every target of a model as a choice: its time, energy, memory and price, whether it fits, and the choices that beat it. A choice
 -- is beaten by one that is at most 1 % worse in each of latency, energy, memory, price and rent, and better in the product of the
--- first four. A choice that none beats is on the Pareto front. Energies of different scopes are not compared; an unknown energy or
+-- first four; a choice that none beats is on the Pareto front. Energies of different scopes are not compared; an unknown energy or
 -- price beats nothing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
