@@ -7,7 +7,7 @@ SELECT
     s.calls_library,
     s.sums_in_half,
     s.packed_precision,
-    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
+    -- True if PyTorch cuts attentions by queries (`tile_query_block`).
     COALESCE(b.calls_aten, FALSE) AND s.family = 'cpu' AS cuts_queries,
     -- Names of these four properties, joined by spaces; `plain` if the backend has none of them. Backends of a part with the same
     -- name share rates and tiles.

@@ -22,7 +22,7 @@ SELECT
     c.hardware,
     -- Kind of fixed time.
     c.overhead,
-    -- Row of `derivation_rule` that gives it.
+    -- Row of `derivation_rule` that gives the time.
     rule.derivation_rule,
     -- Duration of the fixed time. [s]
     rule.value * b.value AS overhead_s

@@ -43,7 +43,7 @@ WITH listed_tiles AS (
 
 SELECT
     * EXCLUDE (has_results_in_registers, listed_byte, is_systolic, listed_m, listed_n, listed_k),
-    -- True where operands move through an array. Arrays for other element types leave the product to the vector units.
+    -- True if operands move through an array. Arrays for other element types leave the product to the vector units.
     is_systolic,
     -- Rows of the tile as listed; 0 where they are fitted.
     listed_m,
@@ -51,7 +51,7 @@ SELECT
     listed_n,
     -- Depth of one stage as listed; 0 where it is fitted.
     listed_k,
-    -- True where the array does not compute the element type: the vector units run the product, as one candidate.
+    -- True if the array does not compute the element type: the vector units run the product, as one candidate.
     is_systolic AND matrix_ops_per_s IS NULL AS is_left_to_vector,
     -- True for matrix units (tensor cores, AMX, MXU, PE array), false for vector units.
     dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix,

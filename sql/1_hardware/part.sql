@@ -1,4 +1,4 @@
--- One wide row a part: units, array, memory levels, power, overheads and energy coefficients.
+-- One wide row per part: units, array, memory levels, power, overheads and energy coefficients.
 -- Grain: hardware
 CREATE TABLE part AS
 WITH default_power AS (

@@ -24,7 +24,7 @@ SELECT
     a.hardware,
     -- Area of the silicon that the part uses. [mm2]
     a.area_mm2,
-    -- Side of a square of that area. [mm]
+    -- Side of a square of this area. [mm]
     SQRT(a.area_mm2) AS side_mm,
     -- Leakage at the reference voltage. [W]
     a.leakage_w,

@@ -73,12 +73,12 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
-    -- True where software places data in this level or in a scratchpad of all units, so that a batch may run in groups small enough
+    -- True if software places data in this level or in a scratchpad of all units, so that a batch may run in groups small enough
     -- to stay on the chip. False for a level slower than main memory.
     COALESCE(m.is_placed_by_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS takes_groups,
-    -- True where software places data in this level, so that no replacement policy evicts data that fit.
+    -- True if software places data in this level, so that no replacement policy evicts data that fit.
     COALESCE(m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS is_cache_placed,
-    -- True where weights that fit this level stay in it between runs: by the level's own row or its family's, and on every part
+    -- True if weights that fit this level stay in it between runs: by the level's own row or its family's, and on every part
     -- without a main memory of its own.
     COALESCE(
         m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE)

@@ -74,11 +74,11 @@ whole_meshes AS (
 
 SELECT
     hardware,
-    -- True where its units have a network.
+    -- True if its units have a network.
     has_unit_mesh,
-    -- True where the part's dice have a network.
+    -- True if the part's dice have a network.
     has_die_mesh,
-    -- True where the elements of the part's arrays have a network.
+    -- True if the elements of the part's arrays have a network.
     has_element_mesh,
     -- Dice joined by a network; 1 without a network between dice.
     die_count,

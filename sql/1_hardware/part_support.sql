@@ -102,7 +102,7 @@ SELECT
     h.clock_floor,
     k.efficiency_chain,
     k.arithmetic,
-    -- True where a link to a host is known.
+    -- True if a link to a host is known.
     l.hardware IS NOT NULL AS has_host_link,
     -- Bandwidth of the link to the host. [byte/s]
     l.link_byte_per_s AS host_link_byte_per_s,

@@ -63,7 +63,7 @@ SELECT
     b.kernel_gap_fraction,
     -- True if a kernel of its own adds the bias of a convolution.
     b.bias_is_kernel,
-    -- True where vector units sum products of half precision in half precision.
+    -- True if vector units sum products of half precision in half precision.
     b.sums_in_half,
     -- Fewest elements per thread of the backend's own loops: a shorter loop does not run on all threads; null when unknown.
     b.chunk_element,

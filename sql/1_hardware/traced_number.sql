@@ -79,7 +79,7 @@ SELECT
     n.formula,
     -- Inputs of the number (`derivation_input`); null without inputs.
     n.basis,
-    -- Anything a reader must know.
+    -- Further remark on the number.
     n.note
 FROM found_numbers AS n
 INNER JOIN hardware AS h ON h.hardware = n.hardware

@@ -58,7 +58,7 @@ sized_steps AS (
 
 SELECT
     run,
-    -- Kernel.
+    -- Number of the kernel.
     kernel_id,
     step_id,
     operator_id,

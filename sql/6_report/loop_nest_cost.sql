@@ -122,7 +122,7 @@ SELECT
     network_s,
     -- Longest of these times; null if a memory is too small for its tile. [s]
     latency_s,
-    -- Resource with that time: `compute`, `dram`, `cache`, `array` or `network`.
+    -- Resource that takes this time: `compute`, `dram`, `cache`, `array` or `network`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN compute_s >= latency_s THEN 'compute'

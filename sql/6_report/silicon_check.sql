@@ -43,7 +43,7 @@ SELECT
     stated,
     -- Ratio of the larger value to the smaller.
     GREATEST(ruled / NULLIF(stated, 0e0), stated / NULLIF(ruled, 0e0)) AS factor,
-    -- True beyond a factor of 1.5.
+    -- True if the factor exceeds 1.5.
     GREATEST(ruled / NULLIF(stated, 0e0), stated / NULLIF(ruled, 0e0)) > 1.5e0 AS is_off,
     source_id
 FROM compared_numbers
