@@ -150,7 +150,7 @@ def _table_width() -> int:
 
 
 def fitted(text: str) -> str:
-    """Break lines that are longer than the terminal; cut rules, and keep paths whole."""
+    """Wrap lines that are longer than the terminal, cut rules, and keep paths whole."""
     most = _table_width()
     lines = [line[:most] if set(line) <= {"-", "="} else line for line in text.split("\n")]
     pieces = [[line] if line.startswith("/") else [line[i : i + most] for i in range(0, max(len(line), 1), most)] for line in lines]

@@ -26,31 +26,31 @@ CHAIN = "efficiency_chain"
 """Column that identifies groups of parts and backends with the same efficiencies; tables with it and without a part describe such groups."""
 
 RUN = ("model", "backend", "precision", "batch", "sequence", "scenario_id")
-"""Fields of `run`, the column by which relations below the reports tell runs apart."""
+"""Fields of `run`, the column that identifies a run in relations below the reports."""
 
 RUN_TYPE = (
     'STRUCT(model VARCHAR, backend VARCHAR, "precision" VARCHAR, batch BIGINT, "sequence" BIGINT, scenario_id BIGINT)'
 )
-"""Type of that column."""
+"""Type of the column `run`."""
 
 PACKED = f"STRUCT_PACK({', '.join(f'{key} := {key}' for key in RUN)}) AS run"
-"""Item that packs it from columns."""
+"""SQL item that packs the column `run` from its fields."""
 
 
 def place(columns: Collection[str], key: str) -> str | None:
-    """How a condition on a relation's rows names a key: a field of `run` or a column; None where the rows have no such key."""
+    """Return the name of a key in conditions on a relation: a field of `run` or a column; None if the relation lacks the key."""
     if "run" in columns and key in RUN:
         return f"run.{key}"
     return key if key in columns else None
 
 
 def fields(columns: Collection[str]) -> list[str]:
-    """Columns of a relation, quoted, with the fields of `run` in its place: the engine gives equal nested values other hashes."""
+    """Return the quoted columns of a relation, with `run` as its fields, because the engine hashes equal nested values differently."""
     return [field for name in columns for field in ([f"run.{key}" for key in RUN] if name == "run" else [f'"{name}"'])]
 
 
 def natural(columns: Collection[str]) -> list[str]:
-    """Columns of a relation with `run` taken apart."""
+    """Return the columns of a relation, with `run` replaced by its fields."""
     return [name for column in columns for name in (RUN if column == "run" else (column,))]
 
 

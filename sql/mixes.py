@@ -225,7 +225,7 @@ STRUCT_PACK(
     scenario_id := {run}.scenario_id
 ) AS run
 """
-"""A run of a small model as one of the model that it stands for."""
+"""SQL item that relabels a run of a small model as a run of the full model."""
 
 _JOINED = f"""
 SELECT c.* REPLACE ({_RENAMED.format(run="r.run")})

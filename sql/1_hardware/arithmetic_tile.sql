@@ -1,5 +1,5 @@
--- Every candidate tile on a part: its units and peak, what it sustains, what filling it costs. Products that no array
--- computes go to the vector units. Peaks depend on the element type and on how a backend uses the units.
+-- Every candidate tile on a part, with its units, its peak, the rate that it sustains and the time to fill it. Products that no
+-- array computes go to the vector units. Peaks depend on the element type and on the way in which a backend uses the units.
 -- Grain: hardware, arithmetic, compute_precision, candidate
 CREATE TABLE arithmetic_tile AS
 WITH rated_tiles AS (
@@ -14,7 +14,7 @@ WITH rated_tiles AS (
     FROM offered_tile
 ),
 
--- Units beyond those that a shared memory has tiles for stand still (LEAST passes over nulls).
+-- A memory shared by all units limits the number of units that get a tile; the others stay idle (LEAST skips nulls).
 working_units AS (
     SELECT
         *,
@@ -24,8 +24,8 @@ working_units AS (
     WHERE rated_ops_per_s > 0e0
 ),
 
--- Small tiles reuse their operands less: what they lose is the share of the unit's pace at which the memory beside it can
--- no longer bring them (LEAST passes over nulls).
+-- Small tiles reuse their operands less: they lose the share of the unit's pace that the tile memory cannot feed (LEAST skips
+-- nulls).
 fed_tiles AS (
     SELECT
         *,
@@ -52,54 +52,55 @@ SELECT
     candidate,
     -- Tiling strategy; null where no tile is cut.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- How its operands move: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or
-    -- `direct` (no tiles).
+    -- Movement of the operands: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or `direct`
+    -- (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 THEN 'square'
         WHEN dataflow = 'output_stationary' THEN 'listed'
         ELSE dataflow
     END AS dataflow,
-    -- True on matrix units (tensor cores, AMX, MXU, PE array), false on vector units.
+    -- True for matrix units (tensor cores, AMX, MXU, PE array), false for vector units.
     is_matrix,
-    -- Element type the unit computes in.
+    -- Element type that the unit computes in.
     executed_precision,
     element_byte,
     lanes,
     -- Units that can take its tiles.
     tile_unit_count,
-    -- Peak of those units together. [ops/s]
+    -- Peak of these units together. [ops/s]
     peak_ops_per_s,
-    -- Peak of one of them. [ops/s]
+    -- Peak of one of these units. [ops/s]
     unit_ops_per_s,
     -- Energy of an operation; null when unknown. [J]
     op_j,
     matrix_array_rows,
     matrix_array_columns,
-    -- Steps of the whole array in a second; null without one. [Hz]
+    -- Steps of the whole array in a second; null without an array. [Hz]
     array_clock_hz,
-    -- Peak of the vector units for the same element type, of the matrix units where it has none. [ops/s]
+    -- Peak of the vector units for the same element type, or of the matrix units where the part has no vector peak. [ops/s]
     COALESCE(vector_ops_per_s, matrix_ops_per_s) AS vector_ops_per_s,
     COALESCE(vector_precision, matrix_precision) AS vector_precision,
     vector_op_j,
     block_threads,
     cuts_queries,
-    -- Rows of the tile as listed; 0 where it is fitted.
+    -- Rows of the tile as listed; 0 where they are fitted.
     listed_m,
-    -- Columns of the tile as listed, or of the widest product a direct one takes; 0 where fitted, null without a limit.
+    -- Columns of the tile as listed, or of the widest product that a direct tile accepts; 0 where they are fitted, null without a
+    -- limit.
     CASE WHEN is_left_to_vector THEN NULL ELSE listed_n END AS listed_n,
-    -- Depth of one stage as listed; 0 where fitted.
+    -- Depth of one stage as listed; 0 where it is fitted.
     listed_k,
-    -- Fewest queries for which a block is chosen; null for other tiles.
+    -- Fewest queries for which a query block is chosen; null for other tiles.
     from_m,
-    -- Queries from which on a larger block is chosen; null without a limit.
+    -- Number of queries from which a larger block is chosen; null without a limit.
     below_m,
-    -- Side of the square block whose three double-buffered operands fit the core's own cache as the part's file states it,
-    -- 2 * T^2 * (b_A + b_B + b_acc) <= L2, divided by the row's divisor: a multiple of the vector width, never below it. A larger
-    -- cache holds the same blocks and those of divisors below 1.
+    -- Side of the square block whose three double-buffered operands fit the core's cache of the size in the part's file, 2 * T^2 *
+    -- (b_A + b_B + b_acc) <= L2, divided by the row's divisor: a multiple of the vector width, at least one. A larger cache also
+    -- fits blocks of divisors below 1.
     square_block,
     divisor,
-    -- Side of the square block whose three operands fit the first level likewise; null without one.
+    -- Side of the square block whose three double-buffered operands fit the first level; null without that level.
     GREATEST(
         lanes, FLOOR(SQRT(stream_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes, 0e0)) * lanes
     ) AS stream_block,
@@ -110,7 +111,8 @@ SELECT
     fill_k,
     is_staged,
     held_rows,
-    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights or inputs; null where all do or nothing is known of them.
+    -- Level that is too small for the tile: `register`, `tile` or the `array` of weights or inputs; null where the tile fits or
+    -- sizes are unknown.
     CASE
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 AND square_block > lanes
             AND 2e0 * (2e0 * element_byte + 4e0) * square_block * square_block > tile_memory_byte
@@ -118,21 +120,21 @@ SELECT
         ELSE overflowing_level
     END AS overflowing_level,
     tile_memory_byte,
-    -- Rate at which all units load tiles, of the last-level cache where no memory lies beside them; null when unknown. [byte/s]
+    -- Rate at which all units load tiles, from the last-level cache on parts without tile memories; null when unknown. [byte/s]
     COALESCE(tile_memory_byte_per_s, load_byte_per_s) AS tile_memory_byte_per_s,
     stream_memory_byte,
     stream_memory_byte_per_s,
     load_unit_byte_per_s,
     stream_unit_byte_per_s,
     fed_array_hz,
-    -- Longest time that filling and draining a tile takes; null where the clock is unknown. [s]
+    -- Longest time to fill and drain a tile; null when the clock is unknown. [s]
     fill_clock / NULLIF(clock_hz, 0e0) AS longest_fill_s,
     exposed_fill,
-    -- From the kernel's start to its first step and from its last step to its end. [s]
+    -- Time from the kernel's start to its first step and from its last step to its end. [s]
     COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) AS start_s,
     wave_quantization_fraction,
-    -- Share of the peak the tile sustains once filled, on a unit as fast as this.
+    -- Share of the peak that a filled tile sustains on a unit of this speed.
     sustained_fraction,
-    -- Share of the peak the tile sustains on a unit too fast to be fed.
+    -- Share of the peak that the tile sustains on a unit that its memory cannot keep busy.
     filled_fraction
 FROM fed_tiles

@@ -1,5 +1,5 @@
--- Inputs of an answer about a part that no document states: numbers of the catalog whose confidence is a guess, and efficiencies
--- that a sibling or another backend lends. A number with a source is not counted.
+-- Counts of an answer's inputs that no document states: numbers of the part whose confidence is a guess, and efficiencies lent by a
+-- sibling or another backend.
 -- Grain: hardware, backend, precision
 CREATE TABLE assumed_input AS
 WITH part_numbers AS (
@@ -70,7 +70,7 @@ policy_rows AS (
     GROUP BY r.policy
 ),
 
--- Parts whose list price stands for a rent: the hours that it is spread over are a guess.
+-- Parts without a rent: their list price is divided by assumed hours of use.
 bought_parts AS (
     SELECT l.hardware
     FROM list_price AS l
@@ -117,28 +117,27 @@ SELECT
     t.hardware,
     t.backend,
     t.precision,
-    -- Numbers of the part that time or memory rest on: units, clocks, peaks, memory levels, power, overheads.
+    -- Assumed numbers of the part that affect time or memory: units, clocks, peaks, memory levels, power, overheads.
     CAST(COALESCE(n.part_count, 0) AS BIGINT) AS part_count,
-    -- Energy coefficients of the part.
+    -- Assumed energy coefficients of the part.
     CAST(COALESCE(n.energy_count, 0) AS BIGINT) AS energy_count,
-    -- Rows of `efficiency` that are in force for the part and backend.
+    -- Assumed or lent rows of `efficiency` that apply to the part and backend.
     COALESCE(e.efficiency_count, 0) AS efficiency_count,
-    -- Rows that describe the backend: itself, its dispatch on the family, its fusions, its context, the family's tiles.
+    -- Assumed rows that describe the backend: itself, its dispatch on the family, its fusions, its context, the family's tiles.
     COALESCE(b.backend_count, 0) AS backend_count,
-    -- Rows of the precision policy.
+    -- Assumed rows of the precision policy.
     CAST(p.policy_count AS BIGINT) AS policy_count,
-    -- All assumed inputs that a time, an energy or a memory rests on: of the part, its energies, efficiencies, backend and policy.
+    -- Sum of the assumed inputs of the part, its energies, efficiencies, backend and policy.
     CAST(
         COALESCE(n.part_count, 0) + COALESCE(n.energy_count, 0) + COALESCE(e.efficiency_count, 0)
         + COALESCE(b.backend_count, 0) + p.policy_count
         AS BIGINT
     ) AS assumed_count,
-    -- Prices of the part, which money rests on besides, and the hours that a list price is spread over.
+    -- Assumed prices of the part, with one more for the hours of use of a list price. They affect costs in dollars only.
     CAST(COALESCE(n.price_count, 0) + CASE WHEN o.hardware IS NULL THEN 0 ELSE 1 END AS BIGINT) AS price_count,
-    -- Numbers of the part's links, which a plan for several devices rests on besides.
+    -- Assumed numbers of the part's links. They affect plans for several devices only.
     CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count,
-    -- Numbers of the part and of the rules it runs by that may be, though they hardly are (`implausible_number`); null where there
-    -- are none.
+    -- Names of the part's and its rules' implausible but possible numbers (`implausible_number`); null without any.
     d.implausible
 FROM part_support AS t
 INNER JOIN policy_rows AS p ON p.policy = t.precision

@@ -1,4 +1,4 @@
--- Use of a part's units by each backend. Backends that use them alike share rates and tiles.
+-- Way in which each backend uses a part's units. Backends that use them alike share rates and tiles.
 -- Grain: hardware, backend
 CREATE VIEW backend_arithmetic AS
 SELECT
@@ -7,9 +7,10 @@ SELECT
     s.calls_library,
     s.sums_in_half,
     s.packed_precision,
-    -- True where PyTorch cuts attentions by queries (`tile_query_block`).
+    -- True if PyTorch cuts attentions by queries (`tile_query_block`).
     COALESCE(b.calls_aten, FALSE) AND s.family = 'cpu' AS cuts_queries,
-    -- Names of these four, for the backends of a part that agree in all of them; `plain` where none of them says more.
+    -- Names of these four properties, joined by spaces; `plain` if the backend has none of them. Backends of a part with the same
+    -- name share rates and tiles.
     COALESCE(NULLIF(CONCAT_WS(
         ' ', CASE WHEN s.calls_library THEN 'library' END, CASE WHEN s.sums_in_half THEN 'half' END,
         CASE WHEN b.calls_aten AND s.family = 'cpu' THEN 'queries' END, s.packed_precision

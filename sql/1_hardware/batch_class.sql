@@ -1,4 +1,4 @@
--- Classes of batch that errors are told apart by (`prediction_band`): what a small batch leaves idle a large one fills.
+-- Classes of batch size by which `prediction_band` separates errors: a small batch leaves units idle that a large one fills.
 -- Grain: batch_class
 CREATE VIEW batch_class AS
 SELECT

@@ -1,6 +1,6 @@
--- The efficiencies that hold for a kernel class, element type and layout where parts take some groups of rows. Of each resource the
+-- Efficiencies of a kernel class, element type and layout under one chain of row groups, which parts share. For each resource the
 -- most specific row of `efficiency` wins: scope and backend first (`efficiency_link`), then ATen operator, class, precision and
--- format. Element types and operators without rows share `*` (`efficiency_precision`, `efficiency_operator`).
+-- format. Element types and operators without own rows share `*` (`efficiency_precision`, `efficiency_operator`).
 -- Grain: efficiency_chain, kernel_class, operator_name, precision_class, layout
 CREATE TABLE chain_efficiency AS
 WITH chain_links AS (
@@ -25,46 +25,46 @@ SELECT
     operator_name,
     precision_class,
     layout,
-    -- Share of the matrix units' peak reached by a large kernel.
+    -- Share of the matrix units' peak that a large kernel reaches.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
-    -- Operations a unit at which half of that is reached.
+    -- Operations per unit at which half of that share is reached.
     MAX_BY(half_work, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_half_ops,
-    -- Share of the vector units' peak reached by a large kernel.
+    -- Share of the vector units' peak that a large kernel reaches.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'vector' THEN specificity END) AS vector_fraction,
-    -- Operations a unit at which half of that is reached.
+    -- Operations per unit at which half of that share is reached.
     MAX_BY(half_work, CASE WHEN resource = 'vector' THEN specificity END) AS vector_half_ops,
-    -- Share of the peak bandwidth reached by a large kernel.
+    -- Share of the peak bandwidth that a large kernel reaches.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
-    -- Bytes a unit at which half of that is reached. [byte]
+    -- Bytes per unit at which half of that share is reached. [byte]
     MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
-    -- Share of the shorter of arithmetic and memory that overlaps the longer.
+    -- Share of the shorter of arithmetic and memory time that overlaps the longer.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
-    -- Share of the last-level cache a kernel's inputs and outputs may fill and still be served there.
+    -- Share of the last-level cache that a kernel's inputs and outputs may fill and still be served from it.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
     -- Share of the peak bandwidth at which a library reorders weights and images, or writes a bias to the result, at every call;
     -- null where operands keep their order.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
-    -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept from run to run.
+    -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept between runs.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
-    -- Share of the bandwidth that one unit alone draws which a loop of one thread reaches; null where unknown.
+    -- Share of one unit's bandwidth that a loop of one thread reaches; null when unknown.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
-    -- Time in which the backend's team of threads begins and ends, as a multiple of the part's; null where unknown.
+    -- Time to start and join the backend's team of threads, as a multiple of the part's; null when unknown.
     MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
-    -- Row of `efficiency` that gives matrix.
+    -- Row of `efficiency` for the matrix units.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END)) AS matrix_efficiency_id,
-    -- Row of `efficiency` that gives vector.
+    -- Row of `efficiency` for the vector units.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'vector' THEN specificity END)) AS vector_efficiency_id,
-    -- Row of `efficiency` that gives memory.
+    -- Row of `efficiency` for the memory bandwidth.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'memory' THEN specificity END)) AS memory_efficiency_id,
-    -- Row of `efficiency` that gives overlap.
+    -- Row of `efficiency` for the overlap.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'overlap' THEN specificity END)) AS overlap_efficiency_id,
-    -- Row of `efficiency` that gives residency.
+    -- Row of `efficiency` for the residency.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'residency' THEN specificity END)) AS residency_efficiency_id,
-    -- Row of `efficiency` that gives reorder; null where operands keep their order.
+    -- Row of `efficiency` for reordering; null where operands keep their order.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'reorder' THEN specificity END)) AS reorder_efficiency_id,
-    -- Row of `efficiency` that gives paging; null where memory is kept from run to run.
+    -- Row of `efficiency` for paging; null where memory is kept between runs.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
-    -- Row of `efficiency` that gives thread; null where unknown.
+    -- Row of `efficiency` for threads; null when unknown.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
     -- One of these rows with an impossible number (`rule_fault`), which makes answers null; else null.
     -NULLIF(

@@ -1,5 +1,5 @@
--- Numbers that the rules give for the memory of every part, stated or not: bandwidths of on-chip levels, main-memory bandwidth of
--- one core, and the levels of a compute capability.
+-- Numbers of every part's memory by the derivation rules, whether the part states them or not: bandwidths of on-chip levels,
+-- main-memory bandwidth of one core, and the levels of a compute capability.
 -- Grain: hardware, quantity, level
 CREATE VIEW derived_memory AS
 WITH levels AS (
@@ -44,7 +44,7 @@ SELECT
     quantity,
     level,
     scope,
-    -- Rule it comes from.
+    -- Rule that gives the number.
     derived.derivation_rule,
     -- Quantity that the rule multiplies (`part_basis`).
     derived.basis,

@@ -1,4 +1,4 @@
--- Numbers of every part by the rules, by field: values for those it does not state, yardsticks for those it states.
+-- Numbers of every part by the derivation rules, by field: values for unstated numbers, references for stated ones.
 -- Grain: hardware, field
 CREATE VIEW derived_number AS
 WITH found_numbers AS (
@@ -87,9 +87,9 @@ explained_numbers AS (
 
 SELECT
     e.hardware,
-    -- Place of the number, as in `hardware_value`.
+    -- Field name of the number, as in `hardware_value`.
     e.field,
-    -- Value by the rules, in the unit of the field.
+    -- Value by the rule, in the unit of the field.
     e.value,
     -- Unit of the field.
     CASE
@@ -102,13 +102,13 @@ SELECT
         WHEN STARTS_WITH(e.field, 'energy.') THEN 'W'
         ELSE 's'
     END AS unit,
-    -- Row of `derivation_rule` it comes from; null of a product of the part's own numbers.
+    -- Row of `derivation_rule` that gives the number; null for a product of the part's own numbers.
     e.derivation_rule,
-    -- Formula.
+    -- Formula in words.
     CONCAT(e.factor, COALESCE(CASE WHEN e.basis = 'one' THEN e.reason ELSE b.formula END, '')) AS formula,
     -- Inputs of the formula (`derivation_input`).
     e.basis,
-    -- Reason for the rule; null of a product.
+    -- Reason for the rule; null for a product.
     e.reason,
     -- Source of the rule.
     e.source_id,

@@ -1,5 +1,5 @@
--- Fixed times that the rules give for the parts that do not state them: of the rules that fit, the one for the longest
--- architecture, then the one for the family.
+-- Fixed times by rule for the parts that do not state them. The matching rule with the longest architecture wins, then the
+-- family's.
 -- Grain: hardware, overhead
 CREATE VIEW derived_overhead AS
 WITH closest_rules AS (
@@ -22,9 +22,9 @@ SELECT
     c.hardware,
     -- Kind of fixed time.
     c.overhead,
-    -- Row of `derivation_rule` that gives it.
+    -- Row of `derivation_rule` that gives the time.
     rule.derivation_rule,
-    -- Its length. [s]
+    -- Duration of the fixed time. [s]
     rule.value * b.value AS overhead_s
 FROM closest_rules AS c
 INNER JOIN part_basis AS b ON b.hardware = c.hardware AND b.basis = rule.basis

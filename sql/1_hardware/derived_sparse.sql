@@ -1,5 +1,5 @@
--- Peaks of products with structured sparsity (2:4 weights) of every part that states none and whose architecture has a ratio to
--- the dense peak (`sparse_ratio`). Products are counted with their zeros.
+-- Peaks of products with structured sparsity (2:4 weights) for every part that states none and whose architecture has a ratio to
+-- the dense peak (`sparse_ratio`). Operations include those on zeros.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW derived_sparse AS
 SELECT

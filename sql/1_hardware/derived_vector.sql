@@ -1,5 +1,5 @@
--- Rate of the vector units of every part that states none: from its lanes where it states them, else a share of its matrix
--- units' rate.
+-- Peak of the vector units for every part that states none: from its lanes where it states them, else a share of its matrix units'
+-- peak.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW derived_vector AS
 WITH parts_without_vector AS (
@@ -31,8 +31,8 @@ fastest_peaks AS (
     GROUP BY k.hardware, k.precision
 ),
 
--- Rates under the precisions of the matrix rates they are a share of: under another name the part would run a precision that
--- its matrix units lack. Half precisions come first, then int8, then the fastest.
+-- The derived peak keeps the precision of the matrix peak, so that the part runs no precision that its matrix units lack. Half
+-- precisions come first, then int8, then the fastest.
 ranked_peaks AS (
     SELECT
         *,

@@ -1,6 +1,6 @@
--- Groups of rows of `efficiency` that a part takes under a backend: those of a scope (the part's own, a sibling's (`lending_part`), its
--- architecture's, its family's, any) for a backend. A backend's own rows win over those it takes from another
--- (`backend_support.efficiency_backend`); an unfused counterpart has those of the backend it stands against.
+-- Groups of `efficiency` rows that a part uses under a backend, with their rank. A group has a scope (the part, a sibling of
+-- `lending_part`, its architecture, its family, or any) and a backend. A backend's own rows win over those of another one
+-- (`backend_support.efficiency_backend`); an unfused counterpart uses the rows of the backend that it is compared with.
 -- Grain: hardware, backend, scope, row_backend
 CREATE VIEW efficiency_link AS
 WITH part_scopes AS (
@@ -36,7 +36,7 @@ SELECT
     g.scope,
     -- Backend of the rows, or `*`.
     g.row_backend,
-    -- Rank of the group by scope and backend: rows of the group with the highest rank win.
+    -- Rank of the group by scope and backend; the highest wins.
     CAST(s.scope_rank * 100 + a.backend_rank AS BIGINT) AS link_rank
 FROM part_scopes AS s
 INNER JOIN listed_groups AS g ON g.scope = s.scope AND COALESCE(g.row_backend = s.of_backend, TRUE)

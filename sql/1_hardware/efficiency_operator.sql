@@ -1,5 +1,5 @@
--- ATen operators with efficiency rows of their own (`aten.gelu`): a kernel anchored in one is looked up by that name, which
--- wins over its class.
+-- ATen operators with efficiency rows of their own (`aten.gelu`). A kernel with such an anchor is looked up by that name before its
+-- class.
 -- Grain: kernel_class, operator_name
 CREATE TABLE efficiency_operator AS
 SELECT DISTINCT

@@ -1,5 +1,4 @@
--- Class under which the efficiency of each element type is looked up: its own name where `efficiency` has rows for it,
--- else `*`.
+-- Class under which the efficiency of each element type is looked up: its name if `efficiency` has rows for it, else `*`.
 -- Grain: compute_precision
 CREATE TABLE efficiency_precision AS
 WITH listed_classes AS (
@@ -9,7 +8,7 @@ WITH listed_classes AS (
 SELECT
     -- Element type.
     p.precision AS compute_precision,
-    -- Its own name, or `*`.
+    -- Name of the element type, or `*`.
     COALESCE(l.precision_class, '*') AS precision_class
 FROM precision AS p
 LEFT JOIN listed_classes AS l ON l.precision_class = p.precision

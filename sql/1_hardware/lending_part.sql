@@ -1,6 +1,6 @@
--- Part that lends its `efficiency` rows, as assumed, to a part without any for the backend: of the same die, with half-precision
--- rates within a quarter, and among these the nearest in memory bandwidth. Otherwise a measured part would differ from its siblings
--- only by its measurements. Both parts are compared by their files (`shipped_part`): an edit never changes the lender.
+-- Part that lends its `efficiency` rows, as assumed, to a part without rows for the backend, so that siblings do not differ only by
+-- who was measured. The lender has the same die and half-precision rates within a quarter, and is the nearest in memory bandwidth.
+-- Both parts are compared by their files (`shipped_part`): an edit never changes the lender.
 -- Grain: hardware, backend
 CREATE VIEW lending_part AS
 WITH measured_parts AS (

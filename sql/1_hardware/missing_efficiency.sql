@@ -1,5 +1,5 @@
--- Parts and backends for which no row of `efficiency` holds for a resource, of some kernel class at least: what is unknown must
--- not make a part faster.
+-- Parts and backends without a row of `efficiency` for some resource of some kernel class. Their answers are null, because an
+-- unknown efficiency must not make a part faster.
 -- Grain: hardware, backend
 CREATE VIEW missing_efficiency AS
 WITH counted_rows AS (
@@ -34,7 +34,7 @@ named_resources AS (
 SELECT
     hardware,
     backend,
-    -- The first resource, as in `efficiency`, that has none.
+    -- First resource of `efficiency` without a row.
     resource
 FROM named_resources
 WHERE resource IS NOT NULL

@@ -1,7 +1,7 @@
--- Every row of `tiling_strategy` on every part that it holds on (`part_strategy`), with the part's rates, and the level that cannot hold it: one
--- stage of both operands beside the units, with the results where those are not in registers. A memory that all units share
--- takes as many tiles as it holds, however many units there are. What is fitted to its level, or depends on the product
--- (`tile_block`), is no question here.
+-- Every row of `tiling_strategy` on every part that can use it (`part_strategy`), with the part's rates and the level that is too
+-- small for the tile: for one stage of both operands, and for results that are not in registers. A memory shared by all units takes
+-- as many tiles as fit, whatever the number of units. Tiles fitted to their level or to the product are checked later
+-- (`tile_block`).
 -- Grain: hardware, arithmetic, compute_precision, candidate
 CREATE VIEW offered_tile AS
 WITH listed_tiles AS (
@@ -9,7 +9,7 @@ WITH listed_tiles AS (
         r.*,
         s.candidate,
         s.strategy,
-        -- Where results stay, what one array does is the same for a wavefront and without one.
+        -- With stationary results, an array does the same with and without a wavefront.
         CASE WHEN s.family = '*' AND s.dataflow = 'output_stationary' THEN 'wavefront' ELSE s.dataflow END AS dataflow,
         s.family = '*' AS is_systolic,
         CAST(s.tile_m AS DOUBLE) AS listed_m,
@@ -29,7 +29,7 @@ WITH listed_tiles AS (
         s.efficiency_fraction,
         s.fed_macs,
         s.matrix_instruction IS NOT NULL AS has_results_in_registers,
-        -- One stage of both operands, and the results where those are not in registers.
+        -- One stage of both operands, and results that are not in registers.
         CASE
             WHEN s.dataflow = 'output_stationary' AND s.family <> '*' AND s.tile_m > 0
                 THEN r.element_byte * COALESCE(s.step_k, s.tile_k) * (s.tile_m + s.tile_n)
@@ -43,20 +43,20 @@ WITH listed_tiles AS (
 
 SELECT
     * EXCLUDE (has_results_in_registers, listed_byte, is_systolic, listed_m, listed_n, listed_k),
-    -- True where operands move through an array: one of another element type leaves the product to the vector units.
+    -- True if operands move through an array. Arrays for other element types leave the product to the vector units.
     is_systolic,
-    -- Rows of the tile as listed; 0 where it is fitted.
+    -- Rows of the tile as listed; 0 where they are fitted.
     listed_m,
-    -- Columns of the tile as listed; 0 where fitted.
+    -- Columns of the tile as listed; 0 where they are fitted.
     listed_n,
-    -- Depth of one stage as listed; 0 where fitted.
+    -- Depth of one stage as listed; 0 where it is fitted.
     listed_k,
-    -- True where an array does not know the element type: it leaves the product to the vector units, in one way.
+    -- True if the array does not compute the element type: the vector units run the product, as one candidate.
     is_systolic AND matrix_ops_per_s IS NULL AS is_left_to_vector,
-    -- True on matrix units (tensor cores, AMX, MXU, PE array), false on vector units.
+    -- True for matrix units (tensor cores, AMX, MXU, PE array), false for vector units.
     dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix,
-    -- Rows of a product that the tile memory holds beside two arrays of weights, or columns beside two of inputs; null where none
-    -- are held or nothing is known.
+    -- Rows of a product that the tile memory stores next to two arrays of weights, or columns next to two arrays of inputs; null
+    -- for other dataflows or unknown sizes.
     CASE
         WHEN dataflow IN ('weight_stationary', 'input_stationary')
             THEN FLOOR(
@@ -64,7 +64,8 @@ SELECT
                 / NULLIF(stages * element_byte * matrix_array_rows + 4e0 * matrix_array_columns, 0e0)
             )
     END AS held_rows,
-    -- Level that cannot hold the tile: `register`, `tile` or the `array` of weights or inputs; null where all do or nothing is known of them.
+    -- Level that is too small for the tile: `register`, `tile` or the `array` of weights or inputs; null where the tile fits or
+    -- sizes are unknown.
     CASE
         WHEN dataflow = 'weight_stationary' AND (listed_n > matrix_array_columns OR listed_k > matrix_array_rows) THEN 'array'
         WHEN dataflow = 'input_stationary' AND (listed_m > matrix_array_columns OR listed_k > matrix_array_rows) THEN 'array'
@@ -73,7 +74,7 @@ SELECT
         WHEN has_results_in_registers AND 4e0 * listed_m * listed_n > register_byte THEN 'register'
         WHEN listed_byte > COALESCE(tile_memory_pool_byte, tile_memory_byte) THEN 'tile'
     END AS overflowing_level,
-    -- Units that hold one at a time of a tile memory that all share; null where each has its own.
+    -- Units that get a tile at once in a tile memory shared by all; null where each unit has its own.
     FLOOR(tile_memory_pool_byte / NULLIF(listed_byte, 0e0)) AS pooled_unit_count
 FROM listed_tiles
 WHERE NOT (is_systolic AND matrix_ops_per_s IS NULL AND divisor > 1e0)

@@ -1,4 +1,4 @@
--- One wide row a part: units, array, memory levels, power, overheads and energy coefficients.
+-- One wide row per part: units, array, memory levels, power, overheads and energy coefficients.
 -- Grain: hardware
 CREATE TABLE part AS
 WITH default_power AS (
@@ -44,28 +44,28 @@ SELECT
     h.vendor,
     h.architecture,
     f.is_staged,
-    -- Operand that stays in its arrays, by its own row or else its family's; null without either.
+    -- Operand that stays in the part's arrays, from its own row, else from its family's; null without either.
     COALESCE(h.dataflow, f.dataflow) AS dataflow,
-    -- True when no silicon exists, of an announced part too.
+    -- True for a part without silicon, simulated or announced.
     lacks_silicon(h.status) AS is_simulated,
     c.unit_count,
-    -- Compute units that its file states: what was fitted by the unit, and libraries that decide by their number, count these.
+    -- Compute units in the part's file. Values fitted per unit, and libraries that decide by their number, use these.
     COALESCE(t.unit_count, c.unit_count) AS stated_unit_count,
     c.lanes,
     c.array_rows,
     c.array_columns,
     m.register_byte,
     m.tile_memory_byte,
-    -- Size of that memory in its file: libraries cut blocks by it. [byte]
+    -- Size of the tile memory in the part's file, by which libraries cut blocks. [byte]
     COALESCE(CASE m.tile_memory_level WHEN 'l1' THEN t.unit_l1_byte WHEN 'l2' THEN t.unit_l2_byte END, m.tile_memory_byte)
         AS stated_tile_memory_byte,
     m.tile_memory_pool_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
     m.stream_level,
-    -- Size of that level, of one unit; null without it. [byte]
+    -- Size of the stream level of one unit; null without it. [byte]
     CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte END AS stream_memory_byte,
-    -- Peak bandwidth of that level, of all units together; null when unknown. [byte/s]
+    -- Peak bandwidth of the stream level of all units together; null when unknown. [byte/s]
     CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte_per_s END AS stream_memory_byte_per_s,
     -- Size of the last-level cache or on-chip memory; 0 when the part has none. [byte]
     COALESCE(m.cache_byte, 0e0) AS cache_byte,
@@ -77,15 +77,15 @@ SELECT
     m.dram_byte,
     m.dram_byte_per_s,
     m.unit_dram_byte_per_s,
-    -- Power the default mode may draw; null when unknown. [W]
+    -- Power limit of the default mode; null when unknown. [W]
     p.tdp_w,
     -- Device time between two dependent kernels; 0 when the part states none. [s]
     COALESCE(g.kernel_gap_s, 0e0) AS part_kernel_gap_s,
-    -- Time of one access to main memory that another waits for; 0 when the part states none. [s]
+    -- Latency of a dependent access to main memory; 0 when the part states none. [s]
     COALESCE(g.memory_latency_s, 0e0) AS memory_latency_s,
-    -- Time of a block of a layer norm of PyTorch's own GPU kernel, of a short row; null when nothing is known of it. [s]
+    -- Time of a block of PyTorch's layer-norm GPU kernel for a short row; null when unknown. [s]
     g.norm_block_s,
-    -- Time in which a team of threads of all units begins and ends; 0 when the part states none. [s]
+    -- Time to start and join a team of threads on all units; 0 when the part states none. [s]
     COALESCE(g.team_overhead_s, 0e0) AS team_overhead_s,
     -- Clock share of the default power mode.
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
@@ -93,7 +93,7 @@ SELECT
     c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
     -- Most threads of a unit at once; null for parts without a compute capability.
     l.threads_per_sm AS unit_thread_count,
-    -- Instruction of its tensor cores (`cuda_limit`); `mma` for parts without a compute capability.
+    -- Instruction of the tensor cores (`cuda_limit`); `mma` for parts without a compute capability.
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction,
     -- Energy of a byte of main memory; null when unknown. [J/byte]
     e.dram_j_per_byte,
@@ -101,15 +101,15 @@ SELECT
     e.cache_j_per_byte,
     -- Energy of a byte of the memory next to the units at the reference clock; null when unknown. [J/byte]
     e.tile_j_per_byte,
-    -- Energy of a byte of the buffers between those and the arithmetic; null when unknown. [J/byte]
+    -- Energy of a byte of the stream buffers between tile memory and arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
     -- Power that flows whenever clocks run, at the reference clock and voltage; null when unknown. [W]
     e.static_w,
-    -- Part of it that goes with the clock; 0 where the part states it as one number. [W]
+    -- Share of the static power that follows the clock; 0 where the part states the sum. [W]
     COALESCE((1e0 - e.stated_static) * a.clocking_w, 0e0) AS clocking_w,
-    -- Part of it that follows neither clock nor voltage: memory in standby; 0 where the part states it as one number. [W]
+    -- Share of the static power that follows neither clock nor voltage (memory in standby); 0 where the part states the sum. [W]
     COALESCE((1e0 - e.stated_static) * a.memory_w, 0e0) AS standby_w,
-    -- Clock of the default power mode against the reference clock of the process; 1 where no clock is stated.
+    -- Ratio of the default mode's clock to the reference clock of the process; the mode's clock share if a clock is unknown.
     COALESCE(
         c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) / NULLIF(s.reference_clock_hz, 0e0), COALESCE(p.clock_fraction, 1e0)
     ) AS reference_fraction,
@@ -117,10 +117,10 @@ SELECT
     s.voltage_floor,
     s.voltage_ceiling,
     s.clock_floor,
-    -- Scope every energy coefficient is lifted to; null when the part has none.
+    -- Scope that every energy coefficient is lifted to; null when the part has none.
     e.energy_scope,
-    -- Confidence in its energies: `stated` where all are, else the weaker of its circuits' lift to the board and its main memory,
-    -- `measured`, `derived` or `assumed`; null when it has none.
+    -- Confidence in the part's energies: `stated` if the part states all, else `assumed`, `measured` or `derived`, the weaker of
+    -- the lift to the board and of main memory; null without energies.
     CASE
         WHEN e.hardware IS NULL THEN NULL
         WHEN e.stated_energies = 1 THEN 'stated'
@@ -128,7 +128,7 @@ SELECT
         WHEN s.confidence = 'measured' AND e.dram_confidence = 'measured' THEN 'measured'
         ELSE 'derived'
     END AS energy_basis,
-    -- Energy coefficients that are assumed.
+    -- Number of assumed energy coefficients.
     CAST(COALESCE(e.guess_count, 0) AS BIGINT) AS guess_count
 FROM hardware AS h
 INNER JOIN hardware_family AS f ON f.family = h.family

@@ -1,5 +1,5 @@
--- Pieces of every part's silicon, with their area and their static power: arithmetic by width, units, memories, interfaces of main
--- memory and links, and the rest. Areas include the channels between pieces. A published die area only checks the sum
+-- Pieces of every part's silicon with their area and static power: arithmetic by width, units, memories, interfaces of main memory
+-- and links, and the rest. Areas include the channels between pieces. A published die area is used only to check the sum
 -- (`die_check`).
 -- Grain: hardware, silicon_piece
 CREATE TABLE part_area AS
@@ -13,8 +13,8 @@ WITH cluster_clocks AS (
     GROUP BY hardware
 ),
 
--- One array of multipliers serves all formats of its unit but fp64, and elements of domain flow do vector work too: the format
--- that takes most of it decides.
+-- One array of multipliers serves all formats of its unit but fp64, and elements of domain flow also do vector work: the format
+-- with the largest area decides.
 arithmetic AS (
     SELECT
         k.hardware,
@@ -97,11 +97,11 @@ SELECT
     p.silicon_piece,
     -- `logic`, `sram`, `phy` or `uncore`.
     p.kind,
-    -- Its area, with its share of the channels between pieces. [mm2]
+    -- Area of the piece, with its share of the channels between pieces. [mm2]
     p.placed_mm2 * s.layout_factor AS area_mm2,
     -- Leakage at the reference voltage. [W]
     p.placed_mm2 * s.layout_factor * s.leakage_density * l.value AS leakage_w,
-    -- Power of its clock at the reference clock and voltage. [W]
+    -- Power of the piece's clock tree at the reference clock and voltage. [W]
     p.placed_mm2 * s.layout_factor * s.clocking_density * c.value AS clocking_w
 FROM pieces AS p
 INNER JOIN part_silicon AS s ON s.hardware = p.hardware

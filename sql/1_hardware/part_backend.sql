@@ -1,5 +1,5 @@
--- What a part under a backend shares with others, so that it is evaluated once for all of them: rows of `efficiency`, and the way in
--- which backends use its units.
+-- Keys by which parts and backends share evaluated rows: the chain of `efficiency` groups, and the way in which the backend uses
+-- the units.
 -- Grain: hardware, backend
 CREATE TABLE part_backend AS
 WITH linked_backends AS (
@@ -14,7 +14,7 @@ WITH linked_backends AS (
 SELECT
     s.hardware,
     s.backend,
-    -- Groups of rows of `efficiency` that hold, scope and backend, the most general first; `none` without rows.
+    -- Groups of `efficiency` rows that apply, as scope and backend, the most general first; `none` without rows.
     COALESCE(l.chain, 'none') AS efficiency_chain,
     s.arithmetic
 FROM backend_arithmetic AS s

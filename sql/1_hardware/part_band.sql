@@ -1,5 +1,5 @@
--- The band of remaining error that holds for a part, backend, batch class and quantity: the most specific
--- row, scope first (the part's own, its family's, any), then backend, then batch class.
+-- Error band of a part, backend, batch class and quantity: the most specific row of `prediction_band`, by scope first (the part's
+-- own, its family's, any), then backend, then batch class.
 -- Grain: hardware, backend, batch_class, quantity
 CREATE TABLE part_band AS
 WITH faulty_rows AS (
@@ -62,13 +62,13 @@ SELECT
     batch_class,
     -- `latency` or `energy`.
     quantity,
-    -- Tenth percentile of measured over predicted; null where a number of its row cannot be (`rule_fault`).
+    -- Tenth percentile of measured over predicted; null if its row has an impossible number (`rule_fault`).
     CASE WHEN band.is_possible THEN band.low_factor END AS low_factor,
-    -- Ninetieth percentile of measured over predicted; null likewise.
+    -- Ninetieth percentile of measured over predicted; null if its row has an impossible number.
     CASE WHEN band.is_possible THEN band.high_factor END AS high_factor,
-    -- True when the band comes from measurements on the part itself.
+    -- True if the band comes from measurements of the part itself.
     scope_rank = 200 AS is_part_measured,
-    -- What the band rests on: measurements of the part, of other parts of its family, or of neither.
+    -- Origin of the band in words: measurements of the part, of other parts of its family, or of neither.
     CASE scope_rank
         WHEN 200 THEN 'part measured'
         WHEN 100 THEN CONCAT('part not measured; ', family, ': ', CAST(band.part_count AS VARCHAR), ' parts')

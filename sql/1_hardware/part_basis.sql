@@ -1,6 +1,6 @@
--- What rules multiply, of every part (`derivation_basis`): clocks, lanes and units, of several clusters those of the first, and
--- the bandwidth of main memory. What was fitted by the core counts those that the part's file states: cores added to it change
--- neither what one alone draws nor the team that a library was fitted with.
+-- Amounts of every part that rules multiply (`derivation_basis`): clocks, lanes and units of the first cluster, and main-memory
+-- bandwidth. Rules fitted per core use the core count of the part's file: added cores change neither the bandwidth of one core nor
+-- the fitted team of threads.
 -- Grain: hardware, basis
 CREATE VIEW part_basis AS
 WITH first_clusters AS (
@@ -51,7 +51,7 @@ SELECT
     hardware,
     -- Name of the amount.
     basis,
-    -- Its amount; in SI, of the unit that its factors make.
+    -- Value in SI, in the unit of the product of its factors.
     value
 FROM listed_amounts
 WHERE value IS NOT NULL

@@ -1,4 +1,4 @@
--- What a process of a backend takes of a part's memory besides its tensors (`device_context`); a part and backend without a row
+-- Memory that a process of a backend uses on a part in addition to its tensors (`device_context`). A part and backend without a row
 -- have none.
 -- Grain: hardware, backend
 CREATE TABLE part_context AS
@@ -23,13 +23,13 @@ WITH ranked_rows AS (
 SELECT
     r.hardware,
     r.backend,
-    -- Row of `device_context` that holds, its key joined by points.
+    -- Row of `device_context` that applies, its key joined by points.
     r.context_row,
     -- Confidence in that row.
     r.confidence,
     r.is_counterpart,
-    -- Context with the stacks of all threads that the part can hold; null where a number of them cannot be, or is needed and not
-    -- known. [byte]
+    -- Context with the stacks of all resident threads of the part; null if one of its numbers is impossible, or needed and unknown.
+    -- [byte]
     CASE
         WHEN f.row_key IS NULL
             THEN r.context_byte + CASE

@@ -1,5 +1,5 @@
--- Numbers of `cost_rule` for each part, by its process and main-memory technology: the middle values, and every rule at its cheap
--- or dear end. A process without a row takes the nearest, of two the finer.
+-- Numbers of `cost_rule` for each part, by its process and main-memory technology, in three bands: middle, cheap and dear. A
+-- process without a row uses the nearest one, of two the finer.
 -- Grain: hardware, band
 CREATE VIEW part_cost_rule AS
 WITH rule_ends AS (
@@ -82,29 +82,29 @@ SELECT
     s.hardware,
     -- `middle`, `cheap` or `dear`.
     u.band,
-    -- Clustering of defects: the larger, the fewer dice of a large area are good.
+    -- Clustering of defects: the larger it is, the fewer large dice are good.
     u.yield_cluster,
-    -- Diameter of a wafer within its rim. [mm]
+    -- Diameter of a wafer without its rim. [mm]
     u.wafer_mm - 2e0 * u.edge_loss_mm AS used_mm,
-    -- Lane between dice. [mm]
+    -- Width of the lane between dice. [mm]
     u.scribe_mm,
     -- Largest area of one exposure. [mm2]
     u.reticle_mm2,
-    -- Silicon of several dice against one of the same content.
+    -- Ratio of the silicon area of several dice to that of one die with the same content.
     u.join_area_factor,
     -- Price of a wafer. [USD]
     p.wafer_usd,
-    -- Defects of a square centimetre.
+    -- Defects per square centimetre.
     p.defect_density,
-    -- Share of packages that bonding a die leaves good.
+    -- Share of packages that are good after bonding a die.
     COALESCE(t.join_yield_fraction, u.join_yield_fraction) AS join_yield_fraction,
-    -- Dollars a square millimetre of silicon for what carries it.
+    -- Dollars of the carrier per square millimetre of silicon.
     COALESCE(t.carrier_price, u.carrier_price) AS carrier_price,
-    -- Price of a package of no area. [USD]
+    -- Price of a package of zero area. [USD]
     u.case_usd,
-    -- Main memory on the board; 0 for modules of a host. [USD]
+    -- Price of the main memory on the board; 0 for modules of a host. [USD]
     COALESCE(m.capacity_byte, 0e0) / 1e9 * COALESCE(t.memory_price, u.memory_price) AS memory_usd,
-    -- Board, regulators and cooling against what they carry.
+    -- Ratio of the price with board, regulators and cooling to the price of the contents.
     u.board_ratio
 FROM part_silicon AS s
 INNER JOIN process_rules AS p ON p.process_nm = s.process_nm

@@ -1,6 +1,6 @@
--- Energy coefficients of every part at the reference voltage of its silicon: those it states at board scope, and from rules those
--- it leaves open. An energy belongs to the silicon (process, kind of unit, size of memory) or to the kind of main memory; no
--- power limit enters one. What a part states at another scope is kept in `energy_profile` beside these and never mixed with them.
+-- Energy coefficients of every part at the reference voltage of its silicon: stated values at board scope, else values by rule.
+-- They depend on the silicon (process, kind of unit, size of memory) or on the kind of main memory, never on a power limit. Values
+-- stated at another scope stay in `energy_profile` and are not mixed with these.
 -- Grain: hardware, what, key
 CREATE TABLE part_energy AS
 WITH arithmetic AS (
@@ -36,7 +36,7 @@ main_memory AS (
     WHERE m.level = 'dram'
 ),
 
--- The way to a level that all units share is a share of the die's side.
+-- The way to a shared level is a share of the die's side.
 on_chip AS (
     SELECT
         m.hardware,
@@ -92,16 +92,16 @@ SELECT
     r.hardware,
     r.what,
     r.key,
-    -- Joule an operation or a byte, watt for `static`; at the reference voltage.
+    -- Joules per operation or byte, watts for `static`, at the reference voltage.
     r.value,
-    -- Scope that all are lifted to: the board.
+    -- Scope of all coefficients: the board.
     'board' AS scope,
-    -- Source of a stated value; `charz_rule` of one that follows from rules.
+    -- Source of a stated value; `charz_rule` for a value by rule.
     'charz_rule' AS source_id,
     r.confidence,
     -- Formula with its inputs.
     r.formula,
-    -- True when the part states it.
+    -- True if the part states the value.
     FALSE AS is_stated
 FROM ruled_energies AS r
 LEFT JOIN stated_energies AS p ON p.hardware = r.hardware AND p.what = r.what AND p.key = r.key

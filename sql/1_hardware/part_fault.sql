@@ -1,6 +1,5 @@
--- Impossible or implausible numbers of parts and of their rules, including the user's: outside the bounds of `number_rule` (NaN is
--- outside), removed although the catalog states them, or missing although every part has them. Answers that depend on an impossible
--- one are null.
+-- Impossible or implausible numbers of parts, including the user's: outside the bounds of `number_rule` (as NaN is), removed
+-- although the catalog states them, or missing although every part has them. Answers that depend on an impossible number are null.
 -- Grain: hardware, field
 CREATE TABLE part_fault AS
 WITH shipped_numbers AS (
@@ -65,7 +64,7 @@ stated_numbers AS (
     WHERE v.field IS NULL
 ),
 
--- Stated by the catalog and gone, so that a rule gives them.
+-- Numbers that the catalog states and that were removed, so that a rule gives them.
 forgotten_numbers AS (
     SELECT v.hardware, v.kind, v.field, v.value, CONCAT('the catalog states ', p.catalog_value) AS rule
     FROM hardware_provenance AS p
@@ -109,7 +108,7 @@ followed_rules AS (
     FROM part_memory AS m
 ),
 
--- A derived number is judged itself: what it follows is the reason.
+-- A derived number is judged itself; its cause is the rule.
 faulty_rules AS (
     SELECT f.hardware, f.kind, r.field, r.value, r.rule, r.is_possible
     FROM followed_rules AS f
@@ -125,20 +124,20 @@ faulty_rules AS (
 
 SELECT
     hardware,
-    -- Kind of the number: see `part_number`; `shipped_part` of a number that its file stated.
+    -- Kind of the number as in `part_number`; `shipped_part` for a number of the part's file.
     kind,
-    -- Place of the number.
+    -- Field name of the number.
     field,
-    -- Present value; null where it is missing. In the unit of the field.
+    -- Present value in the unit of the field; null where it is missing.
     value,
-    -- Possible or usual values.
+    -- Possible or expected values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
-    -- True of a possible but unusual number: answers that depend on it name it.
+    -- True for a possible but implausible number: answers that depend on it name it.
     COALESCE(value >= rule.least AND value <= rule.most, FALSE) AS is_possible
 FROM ruled_numbers
 WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)
 UNION ALL
-SELECT hardware, kind, field, CAST(NULL AS DOUBLE) AS value, 'a part is not without it' AS rule, FALSE AS is_possible
+SELECT hardware, kind, field, CAST(NULL AS DOUBLE) AS value, 'every part needs one' AS rule, FALSE AS is_possible
 FROM missing_numbers
 UNION ALL
 SELECT hardware, kind, field, value, rule, TRUE AS is_possible FROM forgotten_numbers

@@ -1,4 +1,4 @@
--- Area and power at rest of every part: what its area leaks, what its clocks draw, and the memory on its board.
+-- Area and static power of every part: leakage of its area, power of its clocks, and the memory on its board.
 -- Grain: hardware
 CREATE VIEW part_leakage AS
 WITH areas AS (
@@ -24,17 +24,17 @@ SELECT
     a.hardware,
     -- Area of the silicon that the part uses. [mm2]
     a.area_mm2,
-    -- Side of a square of that area. [mm]
+    -- Side of a square of this area. [mm]
     SQRT(a.area_mm2) AS side_mm,
     -- Leakage at the reference voltage. [W]
     a.leakage_w,
     -- Power of its clocks at the reference clock and voltage. [W]
     a.clocking_w,
-    -- Standby of the main memory on its board; 0 for modules of a host. [W]
+    -- Standby power of the main memory on the board; 0 for modules of a host. [W]
     COALESCE(b.memory_w, 0e0) AS memory_w,
-    -- Power with nothing running and clocks gated: stated, else leakage at the floor of the voltage, and the memory. [W]
+    -- Power of the idle part with gated clocks: stated, else leakage at the lowest voltage plus the memory. [W]
     COALESCE(w.idle_w, a.leakage_w * POWER(s.voltage_floor, 2) + COALESCE(b.memory_w, 0e0)) AS rest_w,
-    -- True where the part states it.
+    -- True if the part states its idle power.
     w.idle_w IS NOT NULL AS is_stated
 FROM areas AS a
 INNER JOIN part_silicon AS s ON s.hardware = a.hardware

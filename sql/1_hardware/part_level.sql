@@ -1,6 +1,6 @@
--- Memory levels of every part, wide: main memory, the last-level cache (the deepest level above main memory), the memory
--- that tiles must fit and the buffers between that and the arithmetic. A level that each unit owns counts as often as there
--- are units.
+-- Memory levels of every part in one wide row: main memory, the last-level cache (the deepest level above main memory), the memory
+-- that tiles must fit, and the stream buffers between that and the arithmetic. Sizes and bandwidths of a level per unit are
+-- multiplied by the number of units.
 -- Grain: hardware
 CREATE VIEW part_level AS
 WITH chip_memory AS (
@@ -22,7 +22,7 @@ WITH chip_memory AS (
     LEFT JOIN part_unit AS c ON c.hardware = m.hardware
 ),
 
--- Its depth, not MAX_BY over it: MAX_BY passes over nulls, and an unknown bandwidth must stay unknown.
+-- The depth is compared, not passed to MAX_BY, which skips nulls: an unknown bandwidth must stay unknown.
 last_caches AS (
     SELECT hardware, MAX(depth) AS depth
     FROM chip_memory
@@ -33,7 +33,7 @@ last_caches AS (
 memory_totals AS (
     SELECT
         m.hardware,
-        -- No run's memory is weighed against a size that is no number.
+        -- An impossible size gives null, so that no run's memory is compared with it.
         MAX(CASE WHEN m.level = 'dram' AND m.total_byte BETWEEN 0e0 AND 1e30 THEN m.total_byte END) AS dram_byte,
         MAX(CASE WHEN m.level = 'dram' THEN m.total_byte_per_s END) AS dram_byte_per_s,
         MAX(CASE WHEN m.level = 'dram' THEN m.unit_bandwidth_byte_per_s END) AS unit_dram_byte_per_s,
@@ -65,7 +65,7 @@ SELECT
     m.dram_byte,
     -- Peak bandwidth of main memory. [byte/s]
     m.dram_byte_per_s,
-    -- Most that one unit alone draws of it; null when unknown. [byte/s]
+    -- Largest rate at which one unit alone reads main memory; null when unknown. [byte/s]
     m.unit_dram_byte_per_s,
     -- Size of the last-level cache or on-chip memory; null when the part has none. [byte]
     m.cache_byte,
@@ -73,19 +73,19 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
-    -- True where software decides what lies on the chip, in that level or in a scratchpad of all units, so that a batch may be
-    -- taken in groups small enough to stay there; what is slower than main memory is no place to stay.
+    -- True if software places data in this level or in a scratchpad of all units, so that a batch may run in groups small enough
+    -- to stay on the chip. False for a level slower than main memory.
     COALESCE(m.is_placed_by_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS takes_groups,
-    -- True where software decides what lies in that level: no replacement policy evicts what fits.
+    -- True if software places data in this level, so that no replacement policy evicts data that fit.
     COALESCE(m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS is_cache_placed,
-    -- True where what of a network's weights fits there stays from run to run: as the level says, or else its family, and on every
-    -- part without a main memory of its own.
+    -- True if weights that fit this level stay in it between runs: by the level's own row or its family's, and on every part
+    -- without a main memory of its own.
     COALESCE(
         m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE)
         AND COALESCE(m.keeps_weights, m.is_of_host OR f.keeps_weights), FALSE
     ) AS keeps_weights,
-    -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else what lies
-    -- beside the units; null when the part has none.
+    -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else the scratchpad or
+    -- first level; null when the part has none.
     CASE
         WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN 'l2'
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
@@ -93,7 +93,7 @@ SELECT
     END AS tile_memory_level,
     -- Registers of one unit; null when unknown. [byte]
     m.register_byte,
-    -- Size of the memory nearest the arithmetic that tiles must fit, of one unit, or one unit's share. [byte]
+    -- Size of the memory that tiles must fit, of one unit or one unit's share. [byte]
     CASE
         WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
@@ -106,13 +106,13 @@ SELECT
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
     END AS tile_memory_byte_per_s,
-    -- Name of the first level where tiles lie in another: what operands, or what is no tile's, stream through; null where there
-    -- is none.
+    -- Name of the first level where tiles are in another level: operands, and data outside of tiles, stream through it; null
+    -- without one.
     CASE
         WHEN (f.tiles_second_level AND m.unit_l2_byte IS NOT NULL) OR (NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL)
             THEN m.first_level
     END AS stream_level,
-    -- Size of the first level, of one unit; null without one. [byte]
+    -- Size of the first level of one unit; null without one. [byte]
     m.l1_byte AS stream_memory_byte,
     -- Peak bandwidth of all units' first levels together; null when unknown. [byte/s]
     m.l1_byte_per_s AS stream_memory_byte_per_s

@@ -1,5 +1,5 @@
--- Links between equal parts with what a collective call makes of them (rows of `collective`, the link's own before `*`), and
--- the single part without one.
+-- Links between equal parts with the speed of collectives over them (rows of `collective`, the link's own before `*`), and one row
+-- `none` for the single part.
 -- Grain: hardware, interconnect
 CREATE TABLE part_link AS
 WITH faulty_links AS (
@@ -33,24 +33,24 @@ SELECT
     i.hardware,
     -- Link; `none` for a single part.
     i.interconnect,
-    -- Bandwidth of the link, one way; null where a number of the link cannot be (`part_fault`). [byte/s]
+    -- Bandwidth of the link in one direction; null if a number of the link is impossible (`part_fault`). [byte/s]
     i.bandwidth_byte_per_s AS link_byte_per_s,
-    -- Latency of a message; null likewise. [s]
+    -- Latency of a message; null if a number of the link is impossible. [s]
     i.latency_s AS link_s,
-    -- Most devices it joins.
+    -- Most devices that the link joins.
     i.device_count AS link_device_count,
-    -- Fewest for which it is the fastest that joins them: faster ones join one less at most.
+    -- Fewest devices for which the link is the fastest that joins them all.
     COALESCE(MAX(i.device_count) OVER (
         PARTITION BY i.hardware ORDER BY i.bandwidth_byte_per_s DESC, i.interconnect
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 1) + 1 AS least_device_count,
-    -- Time a collective takes before its first step. [s]
+    -- Time of a collective before its first step. [s]
     c.call_fraction * i.latency_s AS collective_call_s,
-    -- Time of each of its steps without the bytes. [s]
+    -- Time of each step of a collective without its bytes. [s]
     c.step_fraction * i.latency_s AS collective_step_s,
-    -- Bandwidth a collective reaches. [byte/s]
+    -- Bandwidth that a collective reaches. [byte/s]
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
-    -- 1 when the collective's row is assumed, else 0.
+    -- 1 if the collective's row is assumed, else 0.
     CAST(CASE WHEN f.is_guess THEN 1 ELSE 0 END AS BIGINT) AS collective_assumed_count
 FROM possible_links AS i
 INNER JOIN chosen_collectives AS o ON o.hardware = i.hardware AND o.interconnect = i.interconnect

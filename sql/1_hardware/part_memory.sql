@@ -1,5 +1,5 @@
--- Memory levels of every part, stated and derived: a bandwidth that nobody states follows from its rule, a stated one moves
--- with the units and clock that its rule rests on, but not with main memory: a wider one makes nothing on the chip wider.
+-- Memory levels of every part, stated and derived. An unstated bandwidth follows from its rule; a stated one moves with the units
+-- and clock of its rule, but not with main memory, which makes nothing on the chip wider.
 -- Grain: hardware, level
 CREATE VIEW part_memory AS
 WITH derived_levels AS (
@@ -25,13 +25,13 @@ SELECT
     l.hardware,
     l.level,
     d.depth,
-    -- `unit` when each compute unit has its own, `chip` when all share it.
+    -- `unit` if each compute unit has its own, `chip` if all share it.
     COALESCE(m.scope, r.scope) AS scope,
     -- `hardware` for a cache, `software` for a scratchpad or main memory.
     COALESCE(m.management, 'software') AS management,
     -- `SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ...
     CASE WHEN m.level IS NULL THEN 'SRAM' ELSE m.technology END AS technology,
-    -- Size, of one unit's share where scope is `unit`. [byte]
+    -- Size of the level, of one unit's share where scope is `unit`. [byte]
     CASE WHEN m.level IS NULL THEN r.capacity_byte ELSE m.capacity_byte END AS capacity_byte,
     -- Peak bandwidth, of one unit's share where scope is `unit`; null when neither stated nor derived. [byte/s]
     COALESCE(
@@ -39,7 +39,7 @@ SELECT
         * COALESCE(r.followed_byte_per_s / NULLIF(COALESCE(s.derived_value, m.derived_byte_per_s), 0e0), 1e0),
         r.bandwidth_byte_per_s
     ) AS bandwidth_byte_per_s,
-    -- Most that one compute unit alone draws of a level that all share; null when unknown. [byte/s]
+    -- Largest rate at which one compute unit alone reads a level shared by all; null when unknown. [byte/s]
     COALESCE(m.unit_bandwidth_byte_per_s, r.unit_bandwidth_byte_per_s) AS unit_bandwidth_byte_per_s,
     m.* EXCLUDE (
         hardware, level, scope, management, technology, capacity_byte, bandwidth_byte_per_s, derived_byte_per_s,

@@ -1,6 +1,6 @@
--- Networks on every part that states one, wide: between its units (`unit`), between its dice (`die`) and between the elements of an
--- array (`element`). Sides that are not stated are as near each other as they can be. Where dice have a network the units of each
--- have one of their own. A network with a number that cannot be (`part_fault`) costs no energy that is known.
+-- Networks of every part that states one, in one wide row: between its units (`unit`), between its dice (`die`; then the units of
+-- each die have their own) and between the elements of an array (`element`). Unstated sides are made as equal as possible. The
+-- energy of a network with an impossible number (`part_fault`) is unknown.
 -- Grain: hardware
 CREATE VIEW part_mesh AS
 WITH faulty_meshes AS (
@@ -74,35 +74,35 @@ whole_meshes AS (
 
 SELECT
     hardware,
-    -- True where its units have a network.
+    -- True if its units have a network.
     has_unit_mesh,
-    -- True where its dice have one.
+    -- True if the part's dice have a network.
     has_die_mesh,
-    -- True where the elements of its arrays have one.
+    -- True if the elements of the part's arrays have a network.
     has_element_mesh,
-    -- Dice that have a network between them; 1 where none is stated.
+    -- Dice joined by a network; 1 without a network between dice.
     die_count,
-    -- Units that one network joins: of a die, or all.
+    -- Units that one network joins: those of a die, or all.
     die_unit_count,
-    -- Mean links between two units of it.
+    -- Mean number of links between two units of a network.
     mesh_distance(unit_rows, unit_columns) AS unit_distance,
-    -- Links of all networks of units, each direction one.
+    -- Links of all networks of units; each direction is one link.
     die_count * 2e0 * (unit_rows * (unit_columns - 1e0) + unit_columns * (unit_rows - 1e0)) AS unit_link_count,
-    -- Bandwidth of one of them; null when unknown. [byte/s]
+    -- Bandwidth of a link between units; null when unknown. [byte/s]
     unit_link_byte_per_s,
-    -- Energy of a byte over one; null when unknown. [J/byte]
+    -- Energy of a byte over a link between units; null when unknown. [J/byte]
     unit_hop_j_per_byte,
-    -- Utilization above which a transfer takes longer.
+    -- Utilization above which transfers between units slow down.
     unit_busy_fraction,
-    -- Mean links between two dice.
+    -- Mean number of links between two dice.
     mesh_distance(die_rows, die_columns) AS die_distance,
-    -- Links between dice, each direction one.
+    -- Links between dice; each direction is one link.
     2e0 * (die_rows * (die_columns - 1e0) + die_columns * (die_rows - 1e0)) AS die_link_count,
-    -- Bandwidth of one of them; null when unknown. [byte/s]
+    -- Bandwidth of a link between dice; null when unknown. [byte/s]
     die_link_byte_per_s,
-    -- Energy of a byte over one; null when unknown. [J/byte]
+    -- Energy of a byte over a link between dice; null when unknown. [J/byte]
     die_hop_j_per_byte,
-    -- Utilization above which a transfer takes longer.
+    -- Utilization above which transfers between dice slow down.
     die_busy_fraction,
     -- Energy of a byte from an element of an array to the next; null when unknown. [J/byte]
     element_hop_j_per_byte

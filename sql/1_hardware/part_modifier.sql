@@ -1,5 +1,5 @@
--- Relative energy-delay weights of every operator class on a part, by which the operators of a kernel share its cost: those of
--- the class on the part's architecture, else those of all classes.
+-- Relative energy-delay weights of every operator class on a part, by which the operators of a kernel share its cost: the class's
+-- row for the part's architecture class, else the row of all classes.
 -- Grain: hardware, operator_class
 CREATE TABLE part_modifier AS
 WITH faulty_rows AS (
@@ -34,8 +34,8 @@ known_modifiers AS (
 SELECT
     hardware,
     operator_class,
-    -- Weight in a kernel of its own; null where a weight that it may follow cannot be (`rule_fault`).
+    -- Weight in a kernel of its own; null if a row that it may use has an impossible weight (`rule_fault`).
     CASE WHEN is_possible THEN base_modifier END AS base_modifier,
-    -- Weight within a fused kernel; null likewise.
+    -- Weight within a fused kernel; null if a row that it may use has an impossible weight.
     CASE WHEN is_possible THEN fused_modifier END AS fused_modifier
 FROM known_modifiers

@@ -1,5 +1,5 @@
--- Every number of every part as the cost model reads it, stated or derived: a column of a cluster, a memory level, a power
--- mode or an interconnect is one as soon as it is declared.
+-- Every number of every part that the cost model reads, stated or derived. New columns of clusters, memory levels, power modes,
+-- interconnects and meshes are included without a change of this view.
 -- Grain: hardware, field
 CREATE VIEW part_number AS
 WITH listed_numbers AS (
@@ -47,12 +47,12 @@ WITH listed_numbers AS (
 
 SELECT
     hardware,
-    -- What it is a number of: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`, `energy`,
-    -- `price`, `list_price` or `usual_host`.
+    -- Kind of the number: `hardware`, `cluster`, `memory`, `peak`, `power`, `overhead`, `interconnect`, `mesh`, `energy`, `price`,
+    -- `list_price` or `usual_host`.
     kind,
-    -- Place of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`.
+    -- Field name of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`.
     CONCAT(row_key, '.', column_name) AS field,
-    -- Its value, in SI.
+    -- Value of the number, in SI.
     value
 FROM listed_numbers
 WHERE value IS NOT NULL

@@ -1,5 +1,5 @@
--- Peaks of every part: dense ones, stated and derived, and those of products with structured sparsity (2:4 weights) where the part
--- states one or its architecture has a ratio to the dense peak (`derived_sparse`).
+-- Peaks of every part: dense ones, stated and derived, and those of products with structured sparsity (2:4 weights), stated or
+-- derived (`derived_sparse`).
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW part_peak AS
 SELECT hardware, precision, unit, accumulator, instruction, cluster, peak_ops_per_s FROM stated_peak

@@ -1,5 +1,5 @@
--- What an hour of every part costs: its rent, or where nobody lets it its list price over the hours that an owner uses it. A price
--- that cannot be (`part_fault`) is none.
+-- Price of an hour of every part: its rent, or for parts that nobody rents out its list price divided by the hours of use. An
+-- impossible price (`part_fault`) counts as missing.
 -- Grain: hardware
 CREATE VIEW part_price AS
 WITH impossible_prices AS (
@@ -32,16 +32,16 @@ purchases AS (
 
 SELECT
     h.hardware,
-    -- Rent of the part, or of a part that nobody lets its list price over the hours of use; null when unknown. [USD/h]
+    -- Rent of the part, or its list price divided by the hours of use if nobody rents it out; null when unknown. [USD/h]
     COALESCE(r.price_usd_per_hour, o.price_usd_per_hour) AS price_usd_per_hour,
-    -- How far it can be trusted and the month it held, and what was bought where nobody lets it; null without a price.
+    -- Confidence and month of the price, and the item that a list price buys; null without a price.
     COALESCE(r.basis, o.basis) AS price_basis,
-    -- What is paid for: `rent` with host and power, or `purchase` of the part alone over the hours of use; null without a price.
+    -- Kind of the price: `rent` with host and power, or `purchase` of the part alone over the hours of use; null without a price.
     CASE
         WHEN r.price_usd_per_hour IS NOT NULL THEN 'rent'
         WHEN o.price_usd_per_hour IS NOT NULL THEN 'purchase'
     END AS price_kind,
-    -- What the maker asks for one; null when unknown. [USD]
+    -- List price of one part; null when unknown. [USD]
     o.list_price_usd
 FROM hardware AS h
 LEFT JOIN rents AS r ON r.hardware = h.hardware

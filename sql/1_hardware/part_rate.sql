@@ -1,4 +1,4 @@
--- Peaks and units that an element type runs with on a part under a backend (`arithmetic_rate`).
+-- Peaks and units that an element type uses on a part under a backend (`arithmetic_rate`).
 -- Grain: hardware, backend, compute_precision
 CREATE VIEW part_rate AS
 SELECT b.backend, u.* EXCLUDE (arithmetic)

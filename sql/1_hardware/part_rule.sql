@@ -1,5 +1,5 @@
--- The rule of energies and clocks that holds for each part, by quantity and what it is a quantity of: of those that fit the one
--- for the longest architecture, then the one for the family.
+-- The rule of energies and clocks that applies to each part, by quantity and row key. The matching rule with the longest
+-- architecture wins, then the family's.
 -- Grain: hardware, quantity, row_key
 CREATE VIEW part_rule AS
 WITH closest_rules AS (
@@ -19,11 +19,11 @@ WITH closest_rules AS (
 
 SELECT
     hardware,
-    -- Value of the rule.
+    -- Quantity that the rule gives.
     quantity,
-    -- Precision, unit, level, technology or process it holds for, or `*`.
+    -- Precision, unit, level, technology or process that the rule applies to, or `*`.
     row_key,
-    -- The rule's own number.
+    -- Number of the rule.
     rule.value,
     -- Name of the rule.
     rule.silicon_rule,

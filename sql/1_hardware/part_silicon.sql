@@ -1,5 +1,5 @@
--- What the silicon of every part gives its areas, energies and clock: process, density, leakage, and how the voltage follows the
--- clock. Of a process that no row names the nearest is taken, of two the finer.
+-- Properties of every part's silicon that give areas, energies and clocks: process, density, leakage, and the relation of voltage
+-- to clock. A process without a row uses the nearest one, of two the finer.
 -- Grain: hardware
 CREATE VIEW part_silicon AS
 WITH part_rules AS (
@@ -63,37 +63,37 @@ process_numbers AS (
 
 SELECT
     p.hardware,
-    -- Process, as its maker names it; the usual one where unknown. [nm]
+    -- Process by its maker's name; the usual one when unknown. [nm]
     p.process_nm,
     -- Energy of an fp32 operation in a circuit of the process, at the reference voltage. [J]
     n.process_pj / 1e12 AS circuit_j,
-    -- Energy of an operation on the board against the circuit's.
+    -- Ratio of an operation's energy on the board to that in the circuit.
     p.lift,
     -- Confidence in the lift.
     p.confidence,
-    -- Area of logic against the one that the rules state it at.
+    -- Ratio of the area of logic in this process to its area in the process of the rules.
     d.stated_mtr_per_mm2 / NULLIF(n.logic_mtr_per_mm2, 0e0) AS logic_ratio,
-    -- Bit cells of a byte. [mm2]
+    -- Area of the bit cells of a byte. [mm2]
     8e0 * n.sram_um2 / 1e6 AS byte_cell_mm2,
-    -- Area of the die against what is placed on it.
+    -- Ratio of the area of the die to the sum of its pieces.
     p.layout_factor,
-    -- Watts that a square millimetre of logic leaks at the reference voltage.
+    -- Leakage of logic at the reference voltage, in watts per square millimetre.
     n.leakage_w_per_mm2 AS leakage_density,
-    -- Watts of the clock in a square millimetre of logic at the reference clock and voltage.
+    -- Power of the clock in logic at the reference clock and voltage, in watts per square millimetre.
     p.clocking_w_per_mm2_ghz * n.clock_load_ratio * n.reference_clock_hz / 1e9 AS clocking_density,
-    -- Voltage that energies, leakage and clocks are stated at. [V]
+    -- Voltage at which energies, leakage and clocks are stated. [V]
     p.reference_voltage_v,
-    -- Share of the voltage that goes with the clock.
+    -- Share of the voltage that follows the clock.
     p.voltage_slope,
-    -- Least voltage against the reference.
+    -- Ratio of the lowest voltage to the reference.
     p.voltage_floor,
-    -- Most voltage against the reference.
+    -- Ratio of the highest voltage to the reference.
     p.voltage_ceiling,
-    -- Slowest clock against the full one.
+    -- Ratio of the slowest clock to the full one.
     p.clock_floor,
     -- Clock that designs of the family reach in the process at the reference voltage. [Hz]
     n.reference_clock_hz,
-    -- Process in words.
+    -- Process and energy in words.
     CONCAT(FORMAT('{:g}', n.process_pj), ' pJ (', FORMAT('{:g}', p.process_nm), ' nm)') AS formula
 FROM processes AS p
 INNER JOIN process_numbers AS n ON n.hardware = p.hardware

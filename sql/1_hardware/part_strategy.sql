@@ -1,5 +1,5 @@
--- Rows of `tiling_strategy` that hold on each part: those of its family and of how its tensor cores are driven, or where it has
--- arrays those of what stays in them, whatever the family. What goes to the vector units is the family's always.
+-- Rows of `tiling_strategy` that each part can use: those of its family and its tensor cores' instruction, or on parts with arrays
+-- those of the stationary operand, whatever the family. Rows for vector units are always the family's.
 -- Grain: hardware, candidate
 CREATE VIEW part_strategy AS
 SELECT

@@ -1,6 +1,5 @@
--- Which backends run on a part under which precision policies, and what their dispatch costs there: the backend supports
--- the part's family and maker, and the part itself executes the policy's precision. The part's numbers stand beside them,
--- so that a target is read from one table.
+-- Backends and precision policies that a part supports, with the cost of dispatch and the part's numbers. The backend must support
+-- the part's family and maker, and the part must execute the policy's precision.
 -- Grain: hardware, backend, precision
 CREATE TABLE part_support AS
 WITH policy_precisions AS (
@@ -10,8 +9,8 @@ WITH policy_precisions AS (
     GROUP BY policy
 ),
 
--- Links, prices, years and the number of dice decide nothing of one part's time; the area of a link is left out where its bandwidth
--- cannot be, and the answer names it (`assumed_input`).
+-- Links, prices, years and the number of dice do not affect the time of one part. An impossible link bandwidth leaves out the
+-- link's area, and the answer names it (`assumed_input`).
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
@@ -26,7 +25,7 @@ faulty_rules AS (
     GROUP BY kind, row_key
 ),
 
--- The fastest of all candidates is chosen: where one cannot be judged, none is.
+-- The fastest candidate is chosen: if one cannot be judged, none can.
 faulty_tiles AS (
     SELECT s.hardware, MIN(f.fault) AS fault
     FROM part_strategy AS s
@@ -76,19 +75,19 @@ SELECT
     h.keeps_weights,
     h.dram_byte AS main_memory_byte,
     h.dram_byte_per_s,
-    -- Dense peak at the policy's precision, of the matrix units where the part has some. [ops/s]
+    -- Dense peak at the policy's precision, of the matrix units if the part has any. [ops/s]
     COALESCE(r.matrix_ops_per_s, r.vector_ops_per_s) AS dense_ops_per_s,
     h.unit_dram_byte_per_s,
     h.tdp_w,
     h.memory_latency_s,
-    -- Time that a row of a normalization takes of the part: that of its block, over all blocks that are resident together; null
-    -- where threads are unknown. [s]
+    -- Time of a row of a normalization: that of its block, divided by the number of resident blocks; null if the number of threads
+    -- is unknown. [s]
     h.norm_block_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(nt.value, 0e0)), 0e0) AS norm_row_s,
     h.team_overhead_s,
     h.dram_j_per_byte,
     h.cache_j_per_byte,
     h.tile_j_per_byte,
-    -- Energy of a byte of the first level; 0 where an operation's energy holds it. [J/byte]
+    -- Energy of a byte of the first level; 0 where an operation's energy includes it. [J/byte]
     CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
     h.is_staged,
     h.static_w,
@@ -103,18 +102,18 @@ SELECT
     h.clock_floor,
     k.efficiency_chain,
     k.arithmetic,
-    -- True where a link to a host is known.
+    -- True if a link to a host is known.
     l.hardware IS NOT NULL AS has_host_link,
     -- Bandwidth of the link to the host. [byte/s]
     l.link_byte_per_s AS host_link_byte_per_s,
     -- Latency of the link to the host. [s]
     l.link_s AS host_link_s,
-    -- Least power limit that the part can be set to; null when unknown. [W]
+    -- Lowest power limit that the part can be set to; null when unknown. [W]
     w.least_w,
-    -- A number of the part, or of a rule that it runs by under the backend, that cannot be (`part_fault`, `rule_fault`), or a
-    -- resource without efficiency (`missing_efficiency`), for which its answers are null; null where there is none.
+    -- Reason for null answers: an impossible number of the part or of a rule that it uses under the backend (`part_fault`,
+    -- `rule_fault`), or a resource without efficiency (`missing_efficiency`); null without such a reason.
     COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,
-    -- A number of one of its tiles that cannot be, for which kernels with products have no answer; null where there is none.
+    -- Impossible number of one of the part's tiles, for which kernels with products have no answer; null without one.
     t.fault AS tile_fault
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend

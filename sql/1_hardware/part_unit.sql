@@ -5,10 +5,10 @@ SELECT
     hardware,
     -- Compute units: SMs, cores, matrix units, tiles.
     CAST(SUM(unit_count) AS DOUBLE) AS unit_count,
-    -- fp32 results that a unit of the widest cluster finishes a clock: what blocks of results are cut in.
+    -- fp32 results of a unit of the widest cluster per clock: the grain of blocks of results.
     CAST(COALESCE(MAX(lanes), 0) AS DOUBLE) AS lanes,
-    -- Rows of a unit's systolic or processing-element array, the root mean square where they differ, so that all units
-    -- together keep their processing elements; 1 without one.
+    -- Rows of a unit's systolic or processing-element array; 1 without one. Clusters that differ give the root mean square, so that
+    -- the number of processing elements is kept.
     SQRT(SUM(unit_count * POWER(COALESCE(array_rows, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_rows,
     -- Columns of that array; 1 without one.
     SQRT(SUM(unit_count * POWER(COALESCE(array_columns, 1), 2)) / NULLIF(SUM(unit_count), 0)) AS array_columns,

@@ -1,4 +1,4 @@
--- Every row of `efficiency` for every kernel class, element type and layout that it fits, whatever the part.
+-- Every row of `efficiency` for every kernel class, element type and layout that it matches, whatever the part.
 -- Grain: efficiency_id, kernel_class, operator_name, precision_class, layout
 CREATE VIEW ranked_efficiency AS
 WITH kernel_classes AS (
@@ -43,20 +43,20 @@ SELECT
     e.half_work,
     -- Class of the kernel's anchor.
     k.kernel_class,
-    -- ATen operator of the anchor where that has rows of its own, or `*`.
+    -- ATen operator of the anchor if it has rows of its own, else `*`.
     k.operator_name,
-    -- Element type with rows of its own, or `*`.
+    -- Element type if it has rows of its own, else `*`.
     p.precision_class,
-    -- How the anchor's tensors lie in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide` or `nhwc_wide`.
+    -- Layout of the anchor's tensors in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide` or `nhwc_wide`.
     f.layout,
-    -- How specific the row is but for scope and backend.
+    -- Rank of the row by operator, class, precision and format; the highest wins.
     CAST(
         CASE WHEN e.operator_name <> '*' THEN 64 WHEN e.kernel_class <> '*' THEN 32 ELSE 0 END
         + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
         + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END
         AS BIGINT
     ) AS row_rank,
-    -- Its number, negative where a number of the row cannot be (`rule_fault`): what carries the one carries the other.
+    -- Number of the row, negative if it contains an impossible number (`rule_fault`), so that the id carries the fault along.
     CASE WHEN b.row_key IS NULL THEN e.efficiency_id ELSE -e.efficiency_id END AS signed_id
 FROM efficiency AS e
 INNER JOIN kernel_classes AS k

@@ -1,5 +1,5 @@
--- Numbers of rules that reports alone rest on, of cost and of training over devices, that cannot be or are not plausible
--- (`number_rule`). No time or energy at hand does: dollars and steps of training that do are null (`part_cost`, `training_step`).
+-- Impossible or implausible numbers (`number_rule`) of rules that only reports use, for costs and for training on several devices.
+-- They make dollars and training steps null (`part_cost`, `training_step`), but no time or energy of one device.
 -- Grain: kind, row_key, quantity
 CREATE VIEW report_fault AS
 WITH listed_numbers AS (
@@ -87,13 +87,13 @@ SELECT
     row_key,
     -- Column of the number.
     quantity,
-    -- Place of the number: all three, joined by a point.
+    -- Field name of the number: all three, joined by points.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
     -- Present value, in the unit of the column or row; null where it is missing.
     value,
-    -- Possible or usual values.
+    -- Possible or expected values.
     fault_reason(COALESCE(value, least), least, most, plausible_least, plausible_most) AS rule,
-    -- True of a number that may be, though it hardly is.
+    -- True for a possible but implausible number.
     COALESCE(value >= least AND value <= most, FALSE) AS is_possible
 FROM ruled_numbers
 WHERE COALESCE(

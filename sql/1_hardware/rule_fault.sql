@@ -1,4 +1,4 @@
--- Numbers of the rules about parts that cannot be or are not plausible (`number_rule`), whoever wrote them.
+-- Impossible or implausible numbers (`number_rule`) of the rules about parts, whoever wrote them.
 -- Grain: kind, row_key, quantity
 CREATE TABLE rule_fault AS
 WITH ruled_numbers AS (
@@ -23,7 +23,7 @@ WITH ruled_numbers AS (
     GROUP BY n.kind, n.row_key, n.quantity, n.value
 ),
 
--- Blocks of queries of a family take over from one another: one is for the fewest, each other begins where one ends.
+-- Query blocks of a family follow one another: one begins at zero queries, each other where another ends.
 disordered_blocks AS (
     SELECT CONCAT(s.family, '.', s.candidate) AS row_key
     FROM tiling_strategy AS s
@@ -42,18 +42,18 @@ SELECT
     n.row_key,
     -- Column of the number.
     n.quantity,
-    -- Place of the number: all three, joined by a point.
+    -- Field name of the number: all three, joined by points.
     CONCAT(n.kind, '.', n.row_key, '.', n.quantity) AS field,
     -- Present value, in the unit of the column; null where it is missing.
     n.value,
-    -- Possible or usual values.
+    -- Possible or expected values.
     CASE
         WHEN b.row_key IS NOT NULL THEN 'each block of queries begins where another ends'
         ELSE fault_reason(
             COALESCE(n.value, n.rule.least), n.rule.least, n.rule.most, n.rule.plausible_least, n.rule.plausible_most
         )
     END AS rule,
-    -- True of a possible but unusual number: answers that depend on it name it.
+    -- True for a possible but implausible number: answers that depend on it name it.
     COALESCE(n.value >= n.rule.least AND n.value <= n.rule.most, TRUE) AS is_possible
 FROM ruled_numbers AS n
 LEFT JOIN disordered_blocks AS b ON n.kind = 'tiling_strategy' AND n.quantity = 'from_m' AND b.row_key = n.row_key

@@ -1,4 +1,4 @@
--- Every number of the rules that what is known of parts rests on, one a row.
+-- Every number of the rules about parts, one per row.
 -- Grain: kind, row_key, quantity
 CREATE VIEW rule_number AS
 WITH listed_numbers AS (
@@ -14,7 +14,7 @@ WITH listed_numbers AS (
     SELECT
         'backend_support' AS kind,
         CONCAT(backend, '.', family, '.', vendor) AS row_key,
-        -- What the host does for a graph follows from that, whatever the backend.
+        -- Dispatch `graph` decides the work of the host, whatever the backend.
         CASE WHEN dispatch = 'graph' THEN dispatch ELSE backend END AS row_kind,
         family,
         UNNEST(['host_kernel_s', 'host_view_s', 'run_s', 'kernel_gap_fraction', 'chunk_element']) AS quantity,
@@ -137,14 +137,14 @@ WITH listed_numbers AS (
 SELECT
     -- Table of the rule.
     kind,
-    -- Key of its row, the columns joined by a point; of an efficiency its number.
+    -- Key of its row, the columns joined by points; for an efficiency its number.
     row_key,
-    -- Kind of the row, as `number_rule` tells them apart.
+    -- Kind of the row by which `number_rule` distinguishes bounds.
     row_kind,
-    -- Family of the parts it holds for, or `*`.
+    -- Family of the parts that the row applies to, or `*`.
     family,
     -- Column of the number.
     quantity,
-    -- The number, in the unit of the column; null where it is open.
+    -- Value in the unit of the column; null where it is open.
     value
 FROM listed_numbers

@@ -1,12 +1,12 @@
--- Rules of a split over devices on a backend that cannot be, or hardly can.
+-- Impossible or implausible numbers of the rules of a split over devices on a backend.
 -- Grain: backend, split
 CREATE VIEW split_fault AS
 SELECT
     y.backend,
     d.split,
-    -- True when one of them cannot be.
+    -- True if one of them is impossible.
     BOOL_OR(NOT f.is_possible) AS is_impossible,
-    -- Their names.
+    -- Field names of the numbers.
     STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible
 FROM device_split AS d
 INNER JOIN split_framework AS y ON y.split = d.split

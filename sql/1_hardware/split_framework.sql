@@ -1,5 +1,5 @@
--- Framework that trains a split on each backend: the one that it names, else the default of the backend, or of the one whose kernels
--- that captures.
+-- Framework that trains a split on each backend: the one that the split names, else the default of the backend or of the backend
+-- whose kernels it captures.
 -- Grain: backend, split
 CREATE VIEW split_framework AS
 WITH chosen_frameworks AS (
@@ -18,7 +18,7 @@ SELECT
     c.split,
     -- Framework whose factors apply.
     c.framework,
-    -- True of an ideal that is no framework: it names no backend.
+    -- True for the ideal, which names no backend.
     COALESCE(f.backend = '*', FALSE) AS is_ideal
 FROM chosen_frameworks AS c
 LEFT JOIN framework AS f ON f.framework = c.framework

@@ -1,5 +1,5 @@
--- Peaks that a part states, moved with its units and clocks: a stated peak keeps its ratio to units times operations a clock
--- times clock, and is that product where only the factors are stated.
+-- Peaks that a part states, moved with its units and clocks: a stated peak keeps its ratio to units * operations per clock * clock.
+-- It is that product if only the factors are stated.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW stated_peak AS
 WITH products AS (
@@ -25,7 +25,7 @@ SELECT
     k.accumulator,
     k.cluster,
     k.instruction,
-    -- Units times operations a clock times clock, unknown factors as 1; of several clusters their sum. [ops/s]
+    -- Units * operations per clock * clock, with 1 for unknown factors, summed over clusters. [ops/s]
     p.product AS derived_ops_per_s,
     -- Dense peak of the whole part. [ops/s]
     COALESCE(

@@ -1,5 +1,6 @@
--- What a backend does on a part that it supports: the row of `backend_support` for the part's maker, or the one for all. A
--- backend without rows that runs the graph of another one kernel an operator (`backend.unfused_backend`) does what that does.
+-- Behaviour of a backend on a part that it supports: the row of `backend_support` for the part's maker, or the one for all makers.
+-- A backend without rows that runs the graph of another one with one kernel per operator (`backend.unfused_backend`) uses the rows
+-- of that one.
 -- Grain: hardware, backend
 CREATE VIEW supported_backend AS
 WITH supporting_backends AS (
@@ -18,7 +19,7 @@ chosen_vendors AS (
     GROUP BY h.hardware, b.backend
 ),
 
--- One counterpart of several backends does what the first of them by name does on the part.
+-- A counterpart of several backends uses the rows of the first by name.
 chosen_rows AS (
     SELECT
         v.hardware,
@@ -36,19 +37,19 @@ SELECT
     a.backend,
     -- Backend whose rows apply: itself, or the one whose unfused counterpart it is.
     a.row_backend,
-    -- Row of `backend_support` that holds, its key joined by points.
+    -- Row of `backend_support` that applies, its key joined by points.
     CONCAT(a.row_backend, '.', h.family, '.', a.row_vendor) AS support_row,
-    -- True of an unfused counterpart without rows of its own.
+    -- True for an unfused counterpart without rows of its own.
     a.is_counterpart,
     -- Hardware family.
     h.family,
     -- Maker of the part.
     h.vendor,
-    -- True of the backend that answers assume on the part; of those that serve, for language models.
+    -- True for the backend that answers assume on the part; for language models, of the backends that serve.
     b.is_default AND NOT a.is_counterpart AS is_default,
-    -- Policy that it follows where single precision is asked for and no more is said.
+    -- Policy used if single precision is asked for without further detail.
     b.default_precision,
-    -- True of a server of language models.
+    -- True for a server of language models.
     COALESCE(n.serves, FALSE) AS serves,
     -- `async_queue`, `serial` or `graph`.
     b.dispatch,
@@ -60,21 +61,21 @@ SELECT
     b.run_s * COALESCE(u.dispatch_ratio, 1e0) AS call_s,
     -- Share of the part's gap between kernels that remains under the backend.
     b.kernel_gap_fraction,
-    -- True where the bias of a convolution is added by a kernel of its own.
+    -- True if a kernel of its own adds the bias of a convolution.
     b.bias_is_kernel,
-    -- True where vector units sum products of half precision in half precision.
+    -- True if vector units sum products of half precision in half precision.
     b.sums_in_half,
-    -- Elements of a loop of the backend's own that each thread must get, or not all of them run it; null where not known.
+    -- Fewest elements per thread of the backend's own loops: a shorter loop does not run on all threads; null when unknown.
     b.chunk_element,
-    -- True where a loop goes to as many threads as it has such chunks for, not to all or one.
+    -- True if a loop runs on as many threads as it has such chunks, false if on all or one.
     b.shares_by_chunk,
-    -- Backend whose efficiencies hold where this one has none; null: none.
+    -- Backend whose efficiencies apply where this one has none; null without one.
     b.efficiency_backend,
-    -- True where a server calls a library for products of many rows.
+    -- True if a server calls a library for products of many rows.
     b.calls_library,
-    -- True where it runs policies whose format the part does not compute in, in the wider one that stands for it.
+    -- True if the backend runs policies whose format the part does not compute in, in the next wider format.
     b.converts,
-    -- Format in which it multiplies weights in packed blocks; null where it unpacks them.
+    -- Format in which the backend multiplies weights in packed blocks; null if it unpacks them.
     b.packed_precision
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware

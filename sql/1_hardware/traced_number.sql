@@ -1,7 +1,7 @@
--- Every number of every part with where it comes from: a document, a rule, or nobody.
+-- Every number of every part with its origin: a document, a rule, or unknown.
 -- Grain: hardware, field
 CREATE TABLE traced_number AS
--- Of the numbers that move with others, what the part's row itself holds.
+-- Stated values of the numbers that may be derived.
 WITH stated_numbers AS (
     SELECT hardware, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, clock_matrix_hz AS value
     FROM hardware_cluster
@@ -54,32 +54,32 @@ SELECT
     n.kind,
     n.field,
     n.value,
-    -- Value as the part's row states it; null where the number is derived.
+    -- Value in the part's row; null for a derived number.
     n.stated_value,
-    -- Value as the catalog file states it; null for a number that it does not.
+    -- Value in the catalog file; null for a number that the file does not state.
     n.catalog_value,
-    -- Unit of all three; null where neither a source nor a rule says.
+    -- Unit of all three; null if neither a source nor a rule gives it.
     n.unit,
-    -- Source of the value, or of the rule it follows; null for a number without provenance.
+    -- Source of the value or of its rule; null for a number without provenance.
     n.source_id,
-    -- Confidence in it.
+    -- Confidence in the value.
     n.confidence,
-    -- True when it is a guess, or has no provenance.
+    -- True for a guess or a number without provenance.
     COALESCE(c.is_guess, TRUE) AS is_guess,
-    -- `stated`, `derived` from other numbers, or `assumed`: a guess, or without provenance.
+    -- `stated`, `derived` from other numbers, or `assumed`: a guess or without provenance.
     CASE
         WHEN COALESCE(c.is_guess, TRUE) THEN 'assumed'
         WHEN n.stated_value IS NULL OR c.confidence = 'derived' THEN 'derived'
         ELSE 'stated'
     END AS standing,
-    -- Row of `derivation_rule` that it follows, or to which a stated one keeps its ratio; null of others, and of a product of the
-    -- part's own numbers.
+    -- Row of `derivation_rule` that gives the number, or to which a stated one keeps its ratio; null for others and for a product
+    -- of the part's own numbers.
     n.derivation_rule,
-    -- How it is computed; of a stated one as its source has it, else what it keeps its ratio to.
+    -- Formula of the value: by its source if stated, else by its rule.
     n.formula,
-    -- What it follows from (`derivation_input`); null of one that follows from none.
+    -- Inputs of the number (`derivation_input`); null without inputs.
     n.basis,
-    -- Anything a reader must know.
+    -- Further remark on the number.
     n.note
 FROM found_numbers AS n
 INNER JOIN hardware AS h ON h.hardware = n.hardware

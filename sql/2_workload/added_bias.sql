@@ -1,13 +1,13 @@
--- Convolutions with a bias. cuDNN's forward kernels take none: eager PyTorch adds it to the result with a kernel of
--- its own (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds it in the loop that follows.
+-- Convolutions with a bias. cuDNN's forward kernels take no bias: eager PyTorch adds it to the result with a kernel of its own
+-- (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds it in the loop that follows.
 -- Grain: model, operator_id
 CREATE VIEW added_bias AS
 SELECT
     o.model,
     o.operator_id,
-    -- Its bias.
+    -- Bias of the convolution.
     e.tensor_id AS bias_tensor_id,
-    -- Its result.
+    -- Result of the convolution.
     MIN(r.tensor_id) AS result_tensor_id
 FROM operator AS o
 -- Operands in the order of the call: input, weight, bias.

@@ -1,31 +1,31 @@
--- Biases of convolutions that a backend adds by kernels of their own on some parts (`part_support.bias_is_kernel`).
+-- Biases of convolutions that a backend adds with kernels of their own on some parts (`part_support.bias_is_kernel`).
 -- Grain: run, insertion_id
 CREATE VIEW bias_kernel AS
 SELECT
     r.run,
-    -- Fused kernel that it is, or is made for.
+    -- Fused kernel itself, or the one that an inserted kernel serves.
     o.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
     CAST(3 AS BIGINT) AS insertion,
     -- Number within the kind.
     a.operator_id AS insertion_id,
-    -- Place in the order of issue, between those of the fused kernels.
+    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
     o.kernel_id + 0.25e0 AS issue_place,
-    -- Readable name: the operator classes it fuses.
+    -- Readable name: the operator classes that the kernel fuses.
     'bias' AS kernel,
-    -- Class of its anchor operator.
+    -- Class of the anchor operator.
     'bias' AS kernel_class,
-    -- Operator that gives it its character.
+    -- Anchor: the operator that determines the class of the kernel.
     a.operator_id AS anchor_operator_id,
-    -- ATen operator of its anchor; `*` in conversions and biases.
+    -- ATen operator of the anchor; `*` for conversions and biases.
     '*' AS operator_name,
-    -- Element type its anchor is asked to compute in.
+    -- Element type in which the policy asks the anchor to compute.
     op.precision AS compute_precision,
-    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of the anchor's tensors: `nchw`, `nhwc` or `strided`.
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
-    -- Operators it executes.
+    -- Number of operators that the kernel executes.
     CAST(1 AS BIGINT) AS operator_count,
-    -- Views the host dispatches before it.
+    -- Views that the host dispatches before the kernel.
     CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
     z.elements * p.bits / 8e0 AS input_byte,
@@ -37,7 +37,7 @@ SELECT
     z.elements * p.bits / 8e0 AS output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
     z.elements * p.bits / 8e0 AS produced_byte,
-    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
     z.elements * p.bits / 8e0 AS loop_byte
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.run.backend AND b.adds_bias_kernels

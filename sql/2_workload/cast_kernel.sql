@@ -1,7 +1,7 @@
--- Conversions that a run's precision policy inserts, where the backend runs them as kernels of their own.
+-- Conversions that a run's precision policy inserts and that the backend runs as kernels of their own.
 -- Grain: run, insertion_id
 CREATE VIEW cast_kernel AS
--- Materialized, or the planner joins every tensor with every run first.
+-- Materialized: otherwise the planner joins every tensor with every run first.
 WITH cast_tensors AS MATERIALIZED (
     SELECT
         r.run,
@@ -33,29 +33,29 @@ WITH cast_tensors AS MATERIALIZED (
 
 SELECT
     c.run,
-    -- Fused kernel that it is, or is made for.
+    -- Fused kernel itself, or the one that an inserted kernel serves.
     c.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
     CAST(1 AS BIGINT) AS insertion,
     -- Number within the kind.
     c.cast_id AS insertion_id,
-    -- Place in the order of issue, between those of the fused kernels.
+    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
     c.kernel_id - 0.5e0 AS issue_place,
-    -- Readable name: the operator classes it fuses.
+    -- Readable name: the operator classes that the kernel fuses.
     'cast' AS kernel,
-    -- Class of its anchor operator.
+    -- Class of the anchor operator.
     'cast' AS kernel_class,
-    -- Operator that gives it its character.
+    -- Anchor: the operator that determines the class of the kernel.
     c.operator_id AS anchor_operator_id,
-    -- ATen operator of its anchor; `*` in conversions and biases.
+    -- ATen operator of the anchor; `*` for conversions and biases.
     '*' AS operator_name,
-    -- Element type its anchor is asked to compute in.
+    -- Element type in which the policy asks the anchor to compute.
     c.to_precision AS compute_precision,
-    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of the anchor's tensors: `nchw`, `nhwc` or `strided`.
     c.run_layout AS layout,
-    -- Operators it executes.
+    -- Number of operators that the kernel executes.
     CAST(1 AS BIGINT) AS operator_count,
-    -- Views the host dispatches before it.
+    -- Views that the host dispatches before the kernel.
     CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
     CASE WHEN c.is_constant THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS input_byte,
@@ -67,7 +67,7 @@ SELECT
     z.elements * c.to_bits / 8e0 AS output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
     CASE WHEN c.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS produced_byte,
-    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
     z.elements * c.to_bits / 8e0 AS loop_byte
 FROM cast_tensors AS c
 INNER JOIN tensor_size AS z

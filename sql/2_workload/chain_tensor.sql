@@ -1,6 +1,5 @@
--- Tensors that stay inside a kernel although a matrix operator of the same kernel reads them: the links of a
--- domain-flow chain, which must be held on chip between producer and consumer. A key-value cache is read from
--- memory, whatever kernel the operator that stands for it is in.
+-- Tensors that stay inside a kernel although one of its matrix operators reads them: the links of a domain-flow chain, which must
+-- fit on the chip between producer and consumer. A key-value cache is read from memory, whichever kernel it belongs to.
 -- Grain: run, kernel_id, tensor_id
 CREATE VIEW chain_tensor AS
 WITH matrix_reads AS MATERIALIZED (
@@ -43,7 +42,7 @@ chain_links AS (
     INNER JOIN precision AS p ON p.precision = tp.precision
 ),
 
--- Materialized, or the planner joins every tensor with every run first.
+-- Materialized: otherwise the planner joins every tensor with every run first.
 run_links AS MATERIALIZED (
     SELECT
         r.run,
@@ -61,7 +60,7 @@ SELECT
     c.run,
     c.kernel_id,
     c.tensor_id,
-    -- Its size. [byte]
+    -- Size of the tensor. [byte]
     z.elements * c.bits / 8e0 AS held_byte
 FROM run_links AS c
 INNER JOIN tensor_size AS z

@@ -1,4 +1,4 @@
--- Numbers of scenarios, and of the rules about runs, that cannot be or are not plausible (`number_rule`), whoever wrote them.
+-- Impossible or implausible numbers (`number_rule`) of scenarios and of the rules about runs, whoever wrote them.
 -- Grain: kind, row_key, quantity
 CREATE VIEW condition_fault AS
 WITH listed_numbers AS (
@@ -80,13 +80,13 @@ SELECT
     row_key,
     -- Column of the number.
     quantity,
-    -- Place of the number: all three, joined by a point.
+    -- Field name of the number: all three, joined by points.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
     -- Present value, in the unit of the column.
     value,
-    -- Possible or usual values.
+    -- Possible or expected values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
-    -- True of a number that may be, though it hardly is: answers that rest on it name it.
+    -- True for a possible but implausible number: answers that depend on it name it.
     value >= rule.least AND value <= rule.most AS is_possible
 FROM ruled_numbers
 WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)

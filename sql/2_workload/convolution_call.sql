@@ -1,11 +1,5 @@
--- How PyTorch executes each convolution. On a GPU cuDNN runs channels-last groups as they lie where they are a power of two
--- channels wide, and otherwise brings the image into nchw, convolves there and brings the result back, within one call. On a
--- processor: oneDNN, which puts the weights in its own order at every call
--- and images that are not channels-last in blocks of channels and back, or, of one small image, a matrix product of its
--- own over the image's columns (`use_mkldnn` and `slow_conv2d_forward` in ATen). A backend that plans channels-last
--- first puts weights of several taps in that order, at every run; a view of one sample it hands over with a batch stride
--- of 0, by which ATen sees no channels-last image, copies it and convolves in nchw, unless the weights say otherwise
--- (`mkldnn_conv_use_channels_last`). Backends that do not call ATen have no rows.
+-- Algorithm and reordered bytes of each convolution in PyTorch: cuDNN on a GPU, oneDNN or PyTorch's own matrix product on a processor
+-- (`use_mkldnn` and `slow_conv2d_forward` in ATen). Backends that do not call ATen have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW convolution_call AS
 WITH aten_backends AS (
@@ -21,20 +15,24 @@ convolutions AS (
         weight.elements * p.bits / 8e0 AS weight_byte,
         image.elements * p.bits / 8e0 AS image_byte,
         w.output_byte,
+        -- PyTorch multiplies one small image itself, as a matrix of its columns.
         w.compute_precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= cn.value, FALSE) AS is_native,
         NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
-        -- Weights of one tap, or of one channel a group, are channels-last and nchw at once.
+        -- A view of one sample has a batch stride of 0, which ATen does not recognize as channels-last: it copies the image and convolves
+        -- in nchw, unless weights of several taps show the format (`mkldnn_conv_use_channels_last`).
         a.plans_layout AND r.run_layout = 'nhwc' AND r.run.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
         AND t.is_batch_first AND t.shape <> s.shape AS hides_format,
         c.tensor_id IS NOT NULL AS is_copied,
-        -- Images of fewer channels than a block has are read as they lie.
+        -- Images with fewer channels than a block are read without reordering.
         COALESCE(z.k >= cb.value * z.taps, TRUE) AS is_image_blocked,
+        -- A backend that plans channels-last reorders weights of several taps in every run.
         a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
-        -- Groups of 24, 40, 48, 56, 112, 120 and 168 channels take as much longer channels-last as two such copies do (timm's
-        -- RegNets on RTX 3090 and 4090), groups of 8, 16 and 128 do not.
+        -- cuDNN converts channels-last groups to nchw and back unless their number of channels is a power of two: groups of 24, 40, 48,
+        -- 56, 112, 120 and 168 channels take as much longer in channels-last as two such copies (timm's RegNets on RTX 3090 and 4090);
+        -- groups of 8, 16 and 128 do not.
         w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
         AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
-        -- An image is its own columns under a kernel of one tap and stride.
+        -- Under a kernel of one tap and stride 1 the image is its own matrix of columns.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
     FROM run AS r
     INNER JOIN aten_backends AS a ON a.backend = r.run.backend
@@ -66,6 +64,7 @@ handed_over AS (
     SELECT
         *,
         hides_format AND NOT is_native AS is_misread,
+        -- oneDNN reorders the weights at every call, and images that are not channels-last into blocks of channels and back.
         is_nchw OR (hides_format AND NOT is_native) AS is_blocked
     FROM convolutions
 ),
@@ -83,24 +82,24 @@ blocked_images AS (
 SELECT
     run,
     kernel_id,
-    -- True where PyTorch multiplies matrices itself.
+    -- True if PyTorch multiplies matrices itself.
     is_native,
-    -- True where ATen takes a channels-last image for one that is not, and copies it.
+    -- True if ATen does not recognize a channels-last image and copies it.
     is_misread,
-    -- Memory held during the call: what oneDNN has in another order, or the columns. [byte]
+    -- Memory during the call for oneDNN's reordered tensors, or for the columns. [byte]
     CASE
         WHEN is_native THEN column_byte
         ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte)
     END AS scratch_byte,
-    -- Memory of channels-last weights, held during the call. [byte]
+    -- Memory during the call for channels-last weights. [byte]
     channels_last_byte,
-    -- Image and result brought into another format and back by a library of a GPU, read and written. [byte]
+    -- Bytes of image and result read and written by a GPU library's conversions of the format. [byte]
     CASE WHEN is_converted THEN 2e0 * (image_byte + output_byte) ELSE 0e0 END AS converted_byte,
-    -- Written and read again in another order. [byte]
+    -- Bytes read and written to reorder tensors. [byte]
     2e0 * (
         channels_last_byte
         + CASE WHEN is_native THEN column_byte ELSE weight_byte + blocked_image_byte + blocked_output_byte END
-        -- A copy that `layout_copy` lists is a kernel of its own.
+        -- A copy listed in `layout_copy` is a kernel of its own.
         + CASE WHEN is_copied THEN 0e0 ELSE copied_byte END
     ) AS reorder_byte
 FROM blocked_images

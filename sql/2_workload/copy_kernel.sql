@@ -1,32 +1,32 @@
--- Copies that operators make of tensors whose strides they cannot take, kernels of their own: all of them where the backend
--- follows strides, those of what convolutions read where it plans layouts, but for images that its loops make.
+-- Copies of tensors whose strides an operator cannot use, as kernels of their own. Backends that follow strides make all of them;
+-- backends that plan layouts make those of convolution inputs, except images written by their own loops.
 -- Grain: run, insertion_id
 CREATE VIEW copy_kernel AS
 SELECT
     r.run,
-    -- Fused kernel that it is, or is made for.
+    -- Fused kernel itself, or the one that an inserted kernel serves.
     ko.kernel_id,
     -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
     CAST(2 AS BIGINT) AS insertion,
     -- Number within the kind.
     c.copy_id AS insertion_id,
-    -- Place in the order of issue, between those of the fused kernels.
+    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
     ko.kernel_id - 0.25e0 AS issue_place,
-    -- Readable name: the operator classes it fuses.
+    -- Readable name: the operator classes that the kernel fuses.
     'copy' AS kernel,
-    -- Class of its anchor operator.
+    -- Class of the anchor operator.
     'copy' AS kernel_class,
-    -- Operator that gives it its character.
+    -- Anchor: the operator that determines the class of the kernel.
     c.operator_id AS anchor_operator_id,
-    -- ATen operator of its anchor; `*` in conversions and biases.
+    -- ATen operator of the anchor; `*` for conversions and biases.
     CONCAT(SPLIT_PART(o.aten_operator, '.', 1), '.', SPLIT_PART(o.aten_operator, '.', 2)) AS operator_name,
-    -- Element type its anchor is asked to compute in.
+    -- Element type in which the policy asks the anchor to compute.
     op.precision AS compute_precision,
-    -- Memory layout of its anchor's tensors: `nchw`, `nhwc` or `strided`.
+    -- Memory layout of the anchor's tensors: `nchw`, `nhwc` or `strided`.
     'strided' AS layout,
-    -- Operators it executes.
+    -- Number of operators that the kernel executes.
     CAST(1 AS BIGINT) AS operator_count,
-    -- Views the host dispatches before it.
+    -- Views that the host dispatches before the kernel.
     CAST(0 AS BIGINT) AS view_count,
     -- Activations and model inputs read. [byte]
     CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS input_byte,
@@ -38,7 +38,7 @@ SELECT
     z.elements * p.bits / 8e0 AS output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
     CASE WHEN t.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS produced_byte,
-    -- Largest of what it reads and writes but weights: what its loop goes over. [byte]
+    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
     z.elements * p.bits / 8e0 AS loop_byte
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.run.backend
@@ -56,8 +56,8 @@ LEFT JOIN edge AS e
     ON e.model = c.model AND e.consumer_operator_id = c.operator_id AND e.tensor_id = c.tensor_id AND e.position = 0
 LEFT JOIN operator AS w ON w.model = t.model AND w.operator_id = t.producer_operator_id
 LEFT JOIN operator_class AS wc ON wc.operator_class = w.operator_class
--- A backend that plans its layouts still hands convolutions to a library, images whole and in one order; weights
--- it converts with their casts. A loop of its own writes an image in the order that is asked for, a concatenation does not.
+-- A backend that plans its layouts still passes whole images in one order to a library for convolutions; it converts weights with
+-- their casts. Its own loops write an image in the requested order, a concatenation does not.
 WHERE b.follows_strides
     OR (
         b.plans_layout AND oc.is_convolution AND t.role NOT IN ('weight', 'buffer', 'constant')

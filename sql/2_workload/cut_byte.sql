@@ -1,5 +1,5 @@
--- Bytes that would cross if a run were cut after each of its kernels: results of this kernel and earlier
--- ones that later kernels read. Views of one storage count once, model inputs and weights not at all.
+-- Bytes that would cross a cut of the run after each kernel: results of this and earlier kernels that later kernels read. Views of
+-- one storage count once; model inputs and weights do not count.
 -- Grain: run, kernel_id
 CREATE VIEW cut_byte AS
 WITH crossing_storages AS (
@@ -47,7 +47,7 @@ changes_by_kernel AS (
 SELECT
     run,
     kernel_id,
-    -- Bytes that cross. [byte]
+    -- Bytes that cross the cut. [byte]
     SUM(moved_byte) OVER (PARTITION BY run ORDER BY kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS crossing_byte
 FROM changes_by_kernel
 

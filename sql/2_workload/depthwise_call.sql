@@ -1,8 +1,5 @@
--- Which kernel PyTorch takes for a depthwise convolution on a GPU, where it is not the one that the rows of its layout are of.
--- In nchw cuDNN gets halves under square kernels of 1, 3 and 5 a side, of strides 1 and, where there is enough to do, 2
--- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen); everything else, fp32 and bf16 first, goes to
--- PyTorch's own kernel of one thread a result. Channels-last ones are all cuDNN's, whose tuned kernels end at 7 x 7. Backends
--- that do not call ATen have no rows.
+-- Algorithm of a depthwise convolution of PyTorch on a GPU where it differs from that of its layout's efficiency rows
+-- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen). Backends that do not call ATen have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW depthwise_call AS
 WITH aten_backends AS (
@@ -24,7 +21,7 @@ limits AS (
     FROM library_constant
 ),
 
--- Each step materialized, or the planner joins every tensor of a run with every other first.
+-- Each step is materialized: otherwise the planner joins every tensor of a run with every other first.
 called_kernels AS MATERIALIZED (
     SELECT
         w.run,
@@ -67,9 +64,9 @@ convolutions AS (
         w.layout,
         w.compute_precision = 'fp16' AS is_half,
         w.run.batch = 1 AS is_one_sample,
-        -- A result is a product a tap.
+        -- A result takes one product per tap.
         z.macs / NULLIF(z.threads, 0e0) AS taps,
-        -- The square of the stride, and what rounding at the border leaves of it.
+        -- The square of the stride, changed by rounding at the border.
         w.image_elements / NULLIF(z.threads, 0e0) AS thinning,
         w.weight_elements * z.threads / NULLIF(z.macs, 0e0) AS channels,
         SQRT(w.image_elements * z.macs / NULLIF(w.run.batch * w.weight_elements * z.threads, 0e0)) AS width
@@ -80,15 +77,17 @@ convolutions AS (
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 
+-- In nchw cuDNN runs halves with square kernels of side 1, 3 and 5 at stride 1 and, for enough work, stride 2; PyTorch's kernel of
+-- one thread per result runs the rest. In channels-last cuDNN runs all, with tuned kernels up to 7 x 7.
 given_convolutions AS (
     SELECT
         c.*,
         l.most_taps,
         l.most_short_taps,
         c.is_half AND c.taps <= l.most_half_taps AND c.channels >= l.least_channels AND c.width >= l.least_width
-        -- An odd side.
+        -- The side must be odd.
         AND POWER(ROUND(SQRT(c.taps)), 2e0) = c.taps AND ROUND(SQRT(c.taps)) % 2e0 = 1e0
-        -- A stride of 1, or of 2: the squares 1, 4 and 9 lie apart by these.
+        -- The stride must be 1 or 2: the limits 2 and 6 separate the squares 1, 4 and 9.
         AND (
             c.thinning <= 2e0
             OR (
@@ -106,8 +105,8 @@ given_convolutions AS (
 SELECT
     run,
     kernel_id,
-    -- `own`: PyTorch's kernel of few taps; `wide`: in nchw its kernel of many taps, channels-last cuDNN's for all sizes; null:
-    -- the kernel that the rows of its layout are of.
+    -- `own`: PyTorch's kernel for few taps; `wide`: PyTorch's kernel for many taps in nchw, cuDNN's for all sizes in channels-last;
+    -- null: the kernel of its layout's efficiency rows.
     CASE
         WHEN layout = 'nhwc' AND taps > most_taps THEN 'wide'
         WHEN layout = 'nchw' AND NOT is_given AND taps > most_short_taps THEN 'wide'

@@ -1,8 +1,5 @@
--- What every kernel of a run computes and moves: the fused kernels of its backend, the conversions its precision policy
--- inserts where the backend runs them as kernels of their own, the copies that operators make of tensors whose strides
--- they cannot take (all of them where the backend follows strides, those of convolutions where it plans layouts), and the
--- biases of convolutions where the backend adds them by kernels of their own on some parts
--- (`part_support.bias_is_kernel`).
+-- Work and traffic of every kernel of a run: the fused kernels of its backend, and the kernels that the backend inserts for
+-- conversions (`cast_kernel`), copies of tensors (`copy_kernel`) and biases of convolutions (`bias_kernel`).
 -- Grain: run, kernel_id
 CREATE VIEW executed_kernel AS
 WITH planned_kernels AS (
@@ -15,7 +12,7 @@ WITH planned_kernels AS (
     SELECT * FROM bias_kernel
 ),
 
--- What a step of one token does not run.
+-- Kernels that a decode step does not run.
 prompt_kernels AS (
     SELECT r.run, k.kernel_id
     FROM run AS r
@@ -30,8 +27,7 @@ all_kernels AS (
     WHERE p.kernel_id IS NULL
 ),
 
--- Runs of a backend under a policy and a layout have the same kernels, but for those of prompts: those of the first of them are
--- numbered.
+-- Runs of a backend under one policy and layout have the same kernels, except those of prompts, so only the first run is numbered.
 first_runs AS (
     SELECT
         r.run,
@@ -42,14 +38,14 @@ first_runs AS (
     LEFT JOIN (SELECT DISTINCT run FROM prompt_kernels) AS p ON p.run = r.run
 ),
 
--- Inserted kernels are numbered after the fused ones.
+-- Inserted kernels have numbers after the fused ones.
 numbered_kernels AS (
     SELECT
         k.run,
         k.insertion,
         k.insertion_id,
         ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.issue_place, k.insertion, k.insertion_id) - 1 AS position,
-        -- Behind the last fused one, of which a policy's version of the framework may not run all.
+        -- Numbers after the last fused kernel, because a policy's framework version may not run all of them.
         ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.insertion, k.insertion_id)
         - SUM(CASE WHEN k.insertion = 0 THEN 1 ELSE 0 END) OVER (PARTITION BY k.run)
         + MAX(CASE WHEN k.insertion = 0 THEN k.kernel_id ELSE -1 END) OVER (PARTITION BY k.run) AS number,
@@ -76,11 +72,11 @@ placed_kernels AS (
 
 SELECT
     run,
-    -- Kernel; conversions, copies and biases that the backend inserts are numbered after the fused ones.
+    -- Kernel number; inserted conversions, copies and biases have numbers after the fused kernels.
     CASE WHEN insertion = 0 THEN kernel_id ELSE CAST(number AS BIGINT) END AS kernel_id,
-    -- Fused kernel that it is, or is made for.
+    -- Fused kernel itself, or the one that an inserted kernel serves.
     kernel_id AS fused_kernel_id,
-    -- Place in the order of execution, from 0.
+    -- Position in the order of execution, from 0.
     position,
     kernel,
     kernel_class,
@@ -90,9 +86,9 @@ SELECT
     layout,
     operator_count,
     view_count,
-    -- Views dispatched before it and before every kernel ahead of it.
+    -- Views that the host dispatches before this kernel, including those before earlier kernels.
     CAST(issued_view_count AS BIGINT) AS issued_view_count,
-    -- Kernels that add the bias of a convolution, up to it: some parts have none (`part_support.bias_is_kernel`).
+    -- Bias kernels of convolutions up to and including this kernel; some parts run none (`part_support.bias_is_kernel`).
     CAST(issued_bias_count AS BIGINT) AS issued_bias_count,
     input_byte,
     weight_byte,
@@ -100,6 +96,6 @@ SELECT
     output_byte,
     produced_byte,
     loop_byte,
-    -- Everything that crosses its border. [byte]
+    -- All bytes that cross the kernel's border. [byte]
     input_byte + weight_byte + kv_cache_byte + output_byte AS traffic_byte
 FROM placed_kernels

@@ -1,8 +1,8 @@
--- Steps of every operator that a kernel executes in a run, with the element type each computes in. Of an attention whose mask is
--- causal, backends whose kernels go by blocks of queries (`causal_block`) skip the keys that all queries of a block do not see.
+-- Steps of every operator that a kernel executes in a run, each with its element type. In an attention with a causal mask, backends
+-- that work in blocks of queries (`causal_block`) skip the keys that no query of the block sees.
 -- Grain: run, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
--- Materialized, or the planner joins every step with every size first.
+-- Materialized: otherwise the planner joins every step with every size first.
 WITH planned_steps AS MATERIALIZED (
     SELECT
         r.model,
@@ -58,7 +58,7 @@ sized_steps AS (
 
 SELECT
     run,
-    -- Kernel.
+    -- Number of the kernel.
     kernel_id,
     step_id,
     operator_id,
@@ -68,24 +68,24 @@ SELECT
     -- Element type of the arithmetic.
     compute_precision,
     chunk_count,
-    -- True of a product of so few rows that the backend has kernels on the vector units for it.
+    -- True for a product of so few rows that the backend runs it with kernels for the vector units.
     COALESCE(m <= vector_rows AND operator_class <> 'attention', FALSE) AS is_row_wise,
-    -- True of a linear layer's product of so few rows that the engine's version multiplies it on the vector units alone.
+    -- True for a linear layer's product of so few rows that the engine's version runs it on the vector units alone.
     COALESCE(m <= linear_vector_rows AND operator_class = 'linear', FALSE) AS is_vector_only,
-    -- Multiply-accumulates, without those skipped.
+    -- Multiply-accumulates without the skipped ones.
     macs * seen_fraction AS macs,
-    -- Operations, without those skipped.
+    -- Operations without the skipped ones.
     flops * seen_fraction AS flops,
-    -- Multiply-accumulates, with those skipped.
+    -- Multiply-accumulates with the skipped ones.
     macs AS model_macs,
-    -- Operations, with those skipped.
+    -- Operations with the skipped ones.
     flops AS model_flops,
     threads * CASE WHEN step IN ('qk', 'softmax', 'av_left') THEN seen_fraction ELSE 1e0 END AS threads,
     accesses,
     m,
-    -- GEMM columns of one group, without those skipped: scores are the columns of `qk` and of the gradient of the weights.
+    -- GEMM columns of one group without the skipped ones: scores are the columns of `qk` and of the gradient of the weights.
     n * CASE WHEN step IN ('qk', 'av_left') THEN seen_fraction ELSE 1e0 END AS n,
-    -- GEMM reduction length, without what is skipped: all other products of an attention add up over scores.
+    -- GEMM reduction length without the skipped part: all other products of an attention sum over scores.
     k * CASE WHEN step IN ('qk', 'av_left') THEN 1e0 ELSE seen_fraction END AS k,
     gemm_count,
     rounds,

@@ -1,7 +1,7 @@
--- What activation memory is made of at the kernels that can be a run's peak, whatever its batch: sizes of the storages held
--- there as fixed_byte + sample_byte * batch, equal ones counted. A kernel never is the peak where the one that grows fastest
--- holds as much at batch 1 already, even if every block of the first were rounded up by a whole one. Runs whose model takes
--- any batch and whose storages grow at most in proportion to it.
+-- Sizes of the storages in memory at each kernel that may be the peak of a run's activations at some batch, as fixed_byte +
+-- sample_byte * batch, with a count of equal ones. A kernel is left out if the fastest-growing kernel needs more memory already at
+-- batch 1, even after rounding up every block. Only models with a symbolic batch whose storages grow at most linearly with it have
+-- rows.
 -- Grain: run, kernel_id, fixed_byte, sample_byte
 CREATE TABLE held_term AS
 WITH growing_plans AS (
@@ -93,7 +93,7 @@ SELECT
     c.kernel_id,
     c.fixed_byte,
     c.sample_byte,
-    -- Storages of that size held at the kernel.
+    -- Number of storages of that size at the kernel.
     c.storage_count
 FROM run AS r
 INNER JOIN counted_storages AS c

@@ -1,8 +1,8 @@
--- Weights that a kernel of a run needs in memory, however many of them it reads.
+-- Weights that a kernel of a run needs in memory, even if it reads only some of them.
 -- Grain: run, kernel_id
 CREATE VIEW held_weight AS
 WITH read_weights AS (
-    -- A view of a weight is trained where the weight is.
+    -- A view of a weight is trained if the weight is.
     SELECT r.model, r.backend, r.precision, k.kernel_id, k.tensor_id, p.bits, s.is_trained
     FROM (SELECT DISTINCT run.model, run.backend, run.precision FROM run) AS r
     INNER JOIN kernel_tensor AS k
@@ -16,9 +16,9 @@ WITH read_weights AS (
 SELECT
     r.run,
     w.kernel_id,
-    -- Their size. [byte]
+    -- Size of the weights. [byte]
     SUM(z.elements * w.bits / 8e0) AS held_byte,
-    -- Part of them that a step of training changes. [byte]
+    -- Size of those that a step of training changes. [byte]
     SUM(CASE WHEN w.is_trained THEN z.elements * w.bits / 8e0 ELSE 0e0 END) AS trained_byte
 FROM run AS r
 INNER JOIN read_weights AS w ON w.model = r.run.model AND w.backend = r.run.backend AND w.precision = r.run.precision

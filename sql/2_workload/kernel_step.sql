@@ -1,4 +1,4 @@
--- Steps of every compiled kernel by their number in its shape (`shape_step`): which operator each one is.
+-- Steps of every compiled kernel with their operators, numbered as in the kernel's shape (`shape_step`).
 -- Grain: model, backend, kernel_id, step_id
 CREATE VIEW kernel_step AS
 SELECT

@@ -14,7 +14,7 @@ SELECT
     SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte,
     -- Part of the reads that an earlier kernel of the run wrote. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte,
-    -- Largest activation, model input or result among them. [byte]
+    -- Largest activation, model input or result that crosses the border. [byte]
     MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
 FROM border_byte AS b
 WHERE b.backend = b.run_backend

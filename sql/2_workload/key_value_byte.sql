@@ -1,9 +1,9 @@
--- Keys and values that the layers of a training run make.
+-- Size of the keys and values that the layers of a training run compute.
 -- Grain: run
 CREATE VIEW key_value_byte AS
 SELECT
     r.run,
-    -- Their size. [byte]
+    -- Size of the keys and values. [byte]
     SUM(z.elements * p.bits / 8e0) AS kv_byte
 FROM run AS r
 INNER JOIN model AS m ON m.model = r.run.model AND m.is_training

@@ -1,5 +1,5 @@
--- What tensor parallel splits of a run's forward pass, by the heads that it comes in: what a split has of it depends on them. 0 where
--- there are none.
+-- Weights and work of a run's forward pass that tensor parallel splits, grouped by the number of heads, on which the share of a
+-- device depends. Groups without heads have 0.
 -- Grain: run, place, is_core, pieces, fewer_pieces, fewer_fraction
 CREATE TABLE layered_piece AS
 WITH split_kernels AS (
@@ -20,18 +20,18 @@ WITH split_kernels AS (
 
 SELECT
     run,
-    -- `block` of layers, `end` of what stands before and behind them.
+    -- `block` for the layers, `end` for the operators outside of them.
     place,
-    -- True of the cores of attentions.
+    -- True for the core of an attention.
     is_core,
-    -- Heads of its features.
+    -- Number of heads of its features; 0 without heads.
     pieces,
-    -- Heads of its keys.
+    -- Number of heads of its keys; 0 without heads.
     fewer_pieces,
     fewer_fraction,
-    -- Its weights, but for experts'. [byte]
+    -- Size of its weights, without those of experts. [byte]
     SUM(weight_byte) AS weight_byte,
-    -- Its multiply-accumulates.
+    -- Multiply-accumulates of the group.
     SUM(macs) AS macs
 FROM split_kernels
 GROUP BY run, place, is_core, pieces, fewer_pieces, fewer_fraction

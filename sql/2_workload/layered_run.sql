@@ -1,5 +1,5 @@
--- A run by its equal layers and what stands before and behind them: weights, what collectives of tensor and expert parallel move, and
--- what a layer hands to the next. Sums of all layers, of a whole run on one device.
+-- A run divided into its equal layers and the operators before and after them: weights, bytes of the collectives of tensor and
+-- expert parallel, and bytes passed from layer to layer. Values are sums over all layers of the whole run on one device.
 -- Grain: run
 CREATE TABLE layered_run AS
 WITH kernel_sums AS (
@@ -45,65 +45,65 @@ WITH kernel_sums AS (
 
 SELECT
     s.run,
-    -- Equal layers.
+    -- Number of equal layers.
     CAST(s.block_count AS BIGINT) AS block_count,
     -- Weights before the layers. [byte]
     s.first_weight_byte,
-    -- Weights behind the layers. [byte]
+    -- Weights after the layers. [byte]
     s.last_weight_byte,
     -- Weights of the layers. [byte]
     s.block_weight_byte,
-    -- Weights that stand before the layers and behind them, once. [byte]
+    -- Weights shared by operators before and after the layers, counted once. [byte]
     GREATEST(0e0, s.first_weight_byte + s.last_weight_byte + s.block_weight_byte - w.weight_byte) AS tied_weight_byte,
     -- Part of the weights outside of layers that tensor parallel splits. [byte]
     s.end_split_weight_byte,
-    -- Part of the weights of layers that tensor parallel splits. [byte]
+    -- Part of the layers' weights that tensor parallel splits. [byte]
     s.block_split_weight_byte,
-    -- Part of the weights of layers that products of experts hold. [byte]
+    -- Part of the layers' weights that belongs to experts. [byte]
     s.expert_weight_byte,
     -- Part of `first_weight_byte` that a step of training changes. [byte]
     s.first_trained_byte,
-    -- That of `last_weight_byte`. [byte]
+    -- Part of `last_weight_byte` that a step of training changes. [byte]
     s.last_trained_byte,
-    -- That of `block_weight_byte`. [byte]
+    -- Part of `block_weight_byte` that a step of training changes. [byte]
     s.block_trained_byte,
-    -- That of `tied_weight_byte`. [byte]
+    -- Part of `tied_weight_byte` that a step of training changes. [byte]
     GREATEST(0e0, s.first_trained_byte + s.last_trained_byte + s.block_trained_byte - w.trained_weight_byte) AS tied_trained_byte,
-    -- That of `end_split_weight_byte`. [byte]
+    -- Part of `end_split_weight_byte` that a step of training changes. [byte]
     s.end_split_trained_byte,
-    -- That of `block_split_weight_byte`. [byte]
+    -- Part of `block_split_weight_byte` that a step of training changes. [byte]
     s.block_split_trained_byte,
-    -- That of `expert_weight_byte`. [byte]
+    -- Part of `expert_weight_byte` that a step of training changes. [byte]
     s.expert_trained_byte,
-    -- Bytes that all-reduces of the layers' forward pass add up. [byte]
+    -- Bytes of the all-reduces in the layers' forward pass. [byte]
     s.forward_reduce_byte,
-    -- Those of the backward pass. [byte]
+    -- Bytes of the all-reduces in the layers' backward pass. [byte]
     s.backward_reduce_byte,
-    -- All-reduces of the layers' forward pass.
+    -- Number of all-reduces in the layers' forward pass.
     CAST(s.forward_reduce_count AS BIGINT) AS forward_reduce_count,
-    -- Those of the backward pass.
+    -- Number of all-reduces in the layers' backward pass.
     CAST(s.backward_reduce_count AS BIGINT) AS backward_reduce_count,
-    -- Bytes of those outside of layers. [byte]
+    -- Bytes of the all-reduces outside of layers. [byte]
     s.end_reduce_byte,
-    -- All-reduces outside of layers.
+    -- Number of all-reduces outside of layers.
     CAST(s.end_reduce_count AS BIGINT) AS end_reduce_count,
-    -- Bytes that all-gathers of the layers' forward pass collect. [byte]
+    -- Bytes of the all-gathers in the layers. [byte]
     s.block_gather_byte,
-    -- Those all-gathers.
+    -- Number of all-gathers in the layers.
     CAST(s.block_gather_count AS BIGINT) AS block_gather_count,
-    -- Bytes of those outside of layers. [byte]
+    -- Bytes of the all-gathers outside of layers. [byte]
     s.end_gather_byte,
-    -- All-gathers outside of layers.
+    -- Number of all-gathers outside of layers.
     CAST(s.end_gather_count AS BIGINT) AS end_gather_count,
-    -- Bytes to and from experts in the forward pass. [byte]
+    -- Bytes of the exchanges with experts in the forward pass. [byte]
     s.forward_exchange_byte,
-    -- Those in the backward pass. [byte]
+    -- Bytes of the exchanges with experts in the backward pass. [byte]
     s.backward_exchange_byte,
-    -- Exchanges with experts in the forward pass.
+    -- Number of exchanges with experts in the forward pass.
     CAST(s.forward_exchange_count AS BIGINT) AS forward_exchange_count,
     -- Bytes that one layer passes to the next. [byte]
     s.hidden_byte,
-    -- Experts of a layer; null without any.
+    -- Number of experts of a layer; null without experts.
     s.expert_count
 FROM kernel_sums AS s
 INNER JOIN resident_byte AS w ON w.run = s.run

@@ -1,7 +1,7 @@
--- What a server that keeps activations in single precision writes and reads again where it calls a library for its products
--- (llama.cpp: cuBLAS above a few tokens a step): packed weights in 16 bits, operands and results converted, and the scores of
--- attentions, which no fused kernel takes: written, their softmax read and written, converted, and read.
--- Backends that keep activations as the policy says have no rows.
+-- Bytes that a server with single-precision activations writes and reads again to call a library for its products (llama.cpp:
+-- cuBLAS above a few tokens per step): packed weights expanded to 16 bits, converted operands and results, and the scores of
+-- attentions, which no fused kernel computes (written, read and written by the softmax, converted, and read). Backends that keep
+-- activations in the policy's format have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW library_call AS
 WITH products AS (
@@ -18,14 +18,14 @@ WITH products AS (
 SELECT
     w.run,
     w.kernel_id,
-    -- Scores of attentions written and read again. [byte]
+    -- Bytes of the scores of attentions, written and read again. [byte]
     p.score_elements * (4e0 * r.activation_bits + 32e0) / 8e0 AS score_byte,
-    -- Operands and results converted around the call. [byte]
+    -- Bytes of operands and results converted around the call. [byte]
     CASE
         WHEN p.weight_elements = 0e0 OR r.run.batch * r.run.sequence <= c.value THEN 0e0
         ELSE (w.input_byte + w.output_byte) * (r.activation_bits + 16e0) / NULLIF(r.activation_bits, 0)
     END AS operand_byte,
-    -- Packed weights read, and written in 16 bits. [byte]
+    -- Bytes of packed weights that are read, and written in 16 bits. [byte]
     CASE
         WHEN r.run.batch * r.run.sequence <= c.value OR w.weight_byte >= 2e0 * p.weight_elements THEN 0e0
         ELSE w.weight_byte + 2e0 * p.weight_elements

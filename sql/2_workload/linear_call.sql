@@ -1,16 +1,15 @@
--- How PyTorch on a processor executes each linear layer: as a matrix product added onto a result that already holds the
--- bias (`addmm`). Rows that begin a multiple of 2 KiB apart meet in two of the 64 sets of a first-level cache, which
--- has 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B) where
--- the library reads them as they lie: MKL does on Intel's processors, not on AMD's.
--- Backends that do not call ATen have no rows.
+-- Extra traffic and cache conflicts of each linear layer of PyTorch on a processor, where a matrix product is added to a result
+-- that is filled with the bias (`addmm`). Backends that do not call ATen have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW linear_call AS
 SELECT
     w.run,
     w.kernel_id,
-    -- True where the rows of both operands begin a multiple of 2 KiB apart.
+    -- True if the rows of both operands start a multiple of 2 KiB apart. They then share two of the 64 sets of a first-level cache
+    -- with 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B) if the library
+    -- reads them in place: MKL does on Intel's processors, not on AMD's.
     (z.k * p.bits / 8e0) % c.value = 0e0 AS is_aliased,
-    -- The bias written to every row of the result, and read again. [byte]
+    -- Bytes of the bias written to every row of the result, and read again. [byte]
     CASE WHEN b.tensor_id IS NULL THEN 0e0 ELSE 2e0 * z.gemm_count * z.m * z.n * p.bits / 8e0 END AS reorder_byte
 FROM run AS r
 INNER JOIN backend AS a ON a.backend = r.run.backend AND a.calls_aten

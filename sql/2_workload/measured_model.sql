@@ -1,6 +1,6 @@
--- The ingested model that a measured row is of: named by its source, with a resolution where that is not the source's own,
--- or by the model's name. It is refused where that is another network under the same name, re-parameterized for inference, say:
--- the source counts other parameters, beyond the rounding of two decimals of a million (timm's result files).
+-- Ingested model of a measured row, found by the source's name (with a resolution if it differs from the source's own) or by the
+-- model's name. A model with another number of parameters is refused, because it is another network under the same name (for
+-- instance re-parameterized for inference). The tolerance is the rounding to two decimals of a million (timm's result files).
 -- Grain: measurement_id
 CREATE VIEW measured_model AS
 WITH named_models AS (
@@ -21,9 +21,9 @@ candidates AS (
 
 SELECT
     measurement_id,
-    -- Ingested model, the first by name of several; null where none has the name.
+    -- Ingested model, the first by name of several; null if none has the name.
     COALESCE(MIN(CASE WHEN is_same THEN model END), MIN(model)) AS model,
-    -- matched; refused where its parameters are others; none where no ingested model has the name.
+    -- `matched`; `refused` if the numbers of parameters differ; `none` if no ingested model has the name.
     CASE
         WHEN COUNT(model) = 0 THEN 'none'
         WHEN COUNT(CASE WHEN is_same THEN model END) = 0 THEN 'refused'

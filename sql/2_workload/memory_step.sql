@@ -1,5 +1,5 @@
--- Activation memory held while each kernel of a run executes: every storage adds its size at the kernel
--- that allocates it and takes it away after the last that holds it.
+-- Activation memory in use while each kernel of a run executes: every storage adds its size at the kernel that allocates it and
+-- subtracts it after the last kernel that needs it.
 -- Grain: run, kernel_id
 CREATE VIEW memory_step AS
 WITH signs AS (
@@ -62,11 +62,11 @@ held_at_kernel AS (
 SELECT
     run,
     kernel_id,
-    -- Storages held.
+    -- Number of storages in memory.
     CAST(storage_count AS BIGINT) AS storage_count,
-    -- Bytes of their elements. [byte]
+    -- Bytes of the storages' elements. [byte]
     live_byte,
-    -- Bytes of their blocks. [byte]
+    -- Bytes of the storages' blocks. [byte]
     allocated_byte
 FROM held_at_kernel
 WHERE is_kernel = 1

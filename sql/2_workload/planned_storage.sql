@@ -1,6 +1,6 @@
--- Every storage that the runs of a backend under a policy allocate, from which to which kernel it is held: activations
--- and inputs, and the converted copies of a backend that converts by kernels of their own. Such a copy of
--- an activation is held until its last reader, that of a weight until the run ends (autocast's cache).
+-- Every storage that the runs of a backend under a policy allocate, with its first and last kernel: activations and inputs, and
+-- converted copies if the backend runs conversions as kernels. A copy of an activation lives until its last reader, a copy of a
+-- weight until the end of the run (autocast's cache).
 -- Grain: model, backend, precision, tensor_id, storage_precision
 CREATE VIEW planned_storage AS
 WITH plans AS (
@@ -72,16 +72,16 @@ SELECT
     s.backend,
     s.precision,
     s.tensor_id,
-    -- Element type in which it is held.
+    -- Element type of the storage.
     s.storage_precision,
     p.bits,
     -- True for a converted copy.
     s.is_copy,
-    -- Tensor whose block of memory it lies in: its own, or one it takes over.
+    -- Tensor whose block of memory the storage uses: its own, or one that it takes over.
     s.block_tensor_id,
-    -- Kernel that allocates it; -1 before the first kernel.
+    -- Kernel that allocates the storage; -1 before the first kernel.
     s.first_kernel_id,
-    -- Last kernel during which it is held.
+    -- Last kernel that needs the storage.
     s.last_kernel_id,
     s.is_prompt_only
 FROM all_storages AS s

@@ -1,8 +1,8 @@
--- What stays in memory for a whole run: weights, buffers and constants at the policy's element sizes,
--- storages shared by several names counted once, and in prefill and decode the key-value cache.
+-- Memory in use for a whole run: weights, buffers and constants at the policy's element sizes, storages with several names counted
+-- once, and in prefill and decode the key-value cache.
 -- Grain: run
 CREATE VIEW resident_byte AS
--- What a device has of a weight: the most that any product or look-up of it does, all of it where one is done by all devices.
+-- A device's share of a weight: the largest that any product or look-up needs, and all of it if all devices run one of them.
 WITH split_tensors AS (
     SELECT
         e.model,
@@ -19,7 +19,7 @@ WITH split_tensors AS (
     INNER JOIN operator AS o ON o.model = e.model AND o.operator_id = e.consumer_operator_id
     INNER JOIN operator_class AS c ON c.operator_class = o.operator_class
     INNER JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id
-    -- A product may read a weight through views, as experts do theirs turned.
+    -- A product may read a weight through views, such as experts' transposed weights.
     INNER JOIN tensor AS w ON w.model = t.model AND w.tensor_id = t.storage_tensor_id
     LEFT JOIN operator_split AS s ON s.model = o.model AND s.operator_id = o.operator_id
     WHERE w.role = 'weight' AND (c.is_matrix OR c.operator_class = 'embedding')
@@ -71,23 +71,23 @@ tensor_bytes AS (
 
 SELECT
     run,
-    -- Parameters. [byte]
+    -- Size of the parameters. [byte]
     SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
-    -- Share of them on one device in tensor parallel. [byte]
+    -- Parameters on one device in tensor parallel. [byte]
     SUM(CASE WHEN role = 'weight' THEN device_share * byte ELSE 0e0 END) AS device_weight_byte,
-    -- Part of them that a step of training changes. [byte]
+    -- Parameters that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN byte ELSE 0e0 END) AS trained_weight_byte,
-    -- Those parameters.
+    -- Number of parameters that a step of training changes.
     SUM(CASE WHEN is_trained THEN elements ELSE 0e0 END) AS trained_parameter_count,
-    -- Buffers and constants. [byte]
+    -- Size of the buffers and constants. [byte]
     SUM(CASE WHEN role IN ('buffer', 'constant') THEN byte ELSE 0e0 END) AS buffer_byte,
-    -- Inputs of the model, which do not stay: what comes to the device before a run. [byte]
+    -- Inputs of the model, which come to the device before a run and do not stay. [byte]
     SUM(CASE WHEN role = 'input' THEN byte ELSE 0e0 END) AS input_byte,
-    -- Keys and values of every token attended to, and what else a request keeps; 0 outside prefill and decode. [byte]
+    -- Keys and values of every token attended to, and other state that a request keeps; 0 outside of prefill and decode. [byte]
     COALESCE(SUM(kept_byte * kept_elements), 0e0) AS kv_cache_byte,
-    -- Share of them on one device in tensor parallel. [byte]
+    -- Key-value cache on one device in tensor parallel. [byte]
     COALESCE(SUM(kept_byte * kept_elements * cache_share), 0e0) AS device_cache_byte,
-    -- Part of that which does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
+    -- Part of `device_cache_byte` that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte
 FROM tensor_bytes
 GROUP BY run

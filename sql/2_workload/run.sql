@@ -1,5 +1,5 @@
--- Every model under every scenario that is valid for it, with batch, sequence and context resolved. One with a backward pass
--- runs where backend and policy train, one that serves runs models with a key-value cache.
+-- Every model under every scenario that is valid for it, with batch, sequence and context resolved. Models with a backward pass
+-- need a backend and policy that train; backends that serve run models with a key-value cache only.
 -- Grain: run
 CREATE TABLE run AS
 WITH condition_faults AS (
@@ -12,7 +12,7 @@ WITH condition_faults AS (
     GROUP BY kind, row_key
 ),
 
--- Formats of which a model has tensors or computes in under a policy.
+-- Formats in which a model stores tensors or computes under a policy.
 format_faults AS (
     SELECT
         t.model,
@@ -41,88 +41,88 @@ library_faults AS (
 )
 
 SELECT
-    -- The run: model, backend, precision policy, samples (`batch`), tokens processed a sample (`sequence`; 1 in decode, and where
-    -- the model has no sequence axis) and number of its conditions (`scenario_id`).
+    -- Key of the run: model, backend, precision policy, samples (`batch`), processed tokens of a sample (`sequence`; 1 in decode
+    -- and for models without a sequence axis) and number of its scenario (`scenario_id`).
     STRUCT_PACK(
         model := m.model, backend := s.backend, precision := s.precision, batch := s.batch,
         sequence := CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END,
         scenario_id := s.scenario_id
     ) AS run,
     c.batch_class,
-    -- Tokens attended to a sample; equals the sequence outside decode.
+    -- Tokens of a sample that are attended to; equals the sequence outside of decode.
     COALESCE(s.context, s.sequence, m.default_sequence) AS context,
     s.phase,
-    -- Tokens of a sample whose logits are made: the last of them on a backend that serves, else all.
+    -- Tokens of a sample whose logits are computed: the last on a backend that serves, else all.
     CASE
         WHEN s.phase = 'decode' OR b.serves THEN 1
         ELSE COALESCE(s.sequence, m.default_sequence)
     END AS logit_tokens,
-    -- Version of the backend; `none` where none is known.
+    -- Version of the backend; `none` when unknown.
     COALESCE(v.engine_version, 'none') AS engine_version,
-    -- Format of keys and values between tokens; `none` where they are as the policy writes them.
+    -- Format of keys and values between tokens; `none` for the policy's format.
     COALESCE(s.kv_precision, 'none') AS kv_precision,
-    -- Devices that share each kernel by tensor parallel.
+    -- Devices that share each kernel in tensor parallel.
     COALESCE(s.device_count, 1) AS device_count,
-    -- Share of the weights that lies in the host's memory and comes over the link in every step.
+    -- Share of the weights in the host's memory, which crosses the link in every step.
     COALESCE(s.weight_host_fraction, 0e0) AS weight_host_fraction,
-    -- Share of the key-value cache that does.
+    -- Share of the key-value cache in the host's memory, which crosses the link in every step.
     COALESCE(s.cache_host_fraction, 0e0) AS cache_host_fraction,
-    -- Share of the inputs that does.
+    -- Share of the inputs that crosses the link from the host's memory.
     COALESCE(s.input_host_fraction, 0e0) AS input_host_fraction,
-    -- Bits that keys and values take between tokens; null where they are as the policy writes them.
+    -- Bits of keys and values between tokens; null for the policy's format.
     q.bits AS kv_bits,
-    -- Chunk that a server takes in one step, over the tokens of the run: activations of a step are those of a whole chunk. 1
-    -- of what is no server.
+    -- Ratio of the tokens in a server's chunk to the tokens of the run, because a step needs the activations of a whole chunk; 1
+    -- for backends that do not serve.
     CASE
         WHEN b.serves AND s.phase = 'decode' THEN b.chunk_tokens / NULLIF(s.batch, 0)
         WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * COALESCE(s.sequence, m.default_sequence), 0)
         ELSE 1e0
     END AS chunk_factor,
-    -- Chunks in which a server takes its prompts one after the other: of as many prompts as fit, or each of a part of one; 1 of
-    -- all else.
+    -- Chunks of prompts that a server processes one after the other: each of as many prompts as fit, or of a part of one; 1 in
+    -- decode and for other backends.
     CASE
         WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
         WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens
             THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
     END AS chunk_count,
-    -- Bits in which the backend keeps activations between kernels at least; null where they are as the policy writes them.
+    -- Least number of bits in which the backend keeps activations between kernels; null for the policy's format.
     b.activation_bits,
     v.paged_heads,
     v.paged_ratio,
     v.convert_ops,
-    -- Rows of a product up to which the backend has kernels of its own for them, on the vector units; null without any.
+    -- Most rows of a product for which the backend uses kernels on the vector units; null without such kernels.
     b.vector_rows,
-    -- Queries that its attention takes together, skipping keys that a causal mask hides from all; null where it computes every score.
+    -- Queries in a block of the backend's attention, which skips keys that a causal mask hides from the whole block; null if it
+    -- computes every score.
     b.causal_block,
     v.linear_vector_rows,
-    -- Steps in which a server takes the run.
+    -- Steps in which a server processes the run.
     CASE
         WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
     END AS engine_steps,
-    -- Host time of the run by its version: that of each step and of each sample; null where none is known. [s]
+    -- Host time of the run by the engine's version: for each step and each sample; null when unknown. [s]
     v.step_s * engine_steps + s.batch * v.sample_s AS engine_s,
-    -- Time that each kernel of the run takes to launch by its version: in each step, for each sample and in a prompt. [s]
+    -- Time to launch each kernel of the run by the engine's version: for each step, each sample and a prompt. [s]
     s.host_factor * COALESCE(
         v.kernel_s * engine_steps + s.batch * v.kernel_sample_s + CASE WHEN s.phase = 'decode' THEN 0e0 ELSE v.prompt_kernel_s END, 0e0
     ) AS launch_s,
     s.memory_format,
-    -- Memory format of images and convolutions unless their own strides say otherwise: the one asked for, or the one
-    -- that a backend plans.
+    -- Memory format of images and convolutions unless their own strides differ: the requested one, or the one that the backend
+    -- plans.
     CASE WHEN b.plans_layout THEN COALESCE(m.planned_format, s.memory_format) ELSE s.memory_format END AS run_layout,
     s.host_factor,
     s.cache_state,
-    -- Power mode: `default`, the name of one of the part's, or a number of watts as in `150w`.
+    -- Power mode: `default`, the name of a mode of the part, or a number of watts such as `150w`.
     COALESCE(s.power, 'default') AS power,
-    -- Watts that the name says; null where it says none. [W]
+    -- Watts in the name of the power mode; null without a number. [W]
     TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w,
-    -- A number of the scenario, of a format that the model has or of the library it calls that cannot be (`condition_fault`),
-    -- for which there is no answer; null where there is none.
+    -- Impossible number (`condition_fault`) of the scenario, its formats or library, which makes answers null; null without one.
     COALESCE(f.fault, p.fault, l.fault, e.fault, CASE WHEN b.serves THEN w.fault END) AS fault,
-    -- A number that what the run holds in memory rests on besides, and that cannot be; null where there is none.
+    -- Impossible number that affects the run's memory only; null without one.
     COALESCE(w.fault, g.fault) AS memory_fault,
-    -- Numbers of both that may be, though they hardly are; null where there are none.
+    -- Possible but implausible numbers of time and memory; null without any.
     NULLIF(
         CONCAT_WS(', ', f.implausible, p.implausible, l.implausible, e.implausible, w.implausible, g.implausible), ''
     ) AS implausible

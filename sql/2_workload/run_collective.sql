@@ -1,16 +1,16 @@
--- What the devices of a run on several send one another by tensor parallel (`split_kernel`).
+-- Bytes and number of the collectives between the devices of a run in tensor parallel (`split_kernel`).
 -- Grain: run
 CREATE TABLE run_collective AS
 SELECT
     s.run,
     r.device_count,
-    -- Bytes that all-reduces add up. [byte]
+    -- Bytes of the all-reduces. [byte]
     SUM(s.all_reduce_byte) AS all_reduce_byte,
-    -- All-reduces.
+    -- Number of all-reduces.
     SUM(CASE WHEN s.all_reduce_byte > 0e0 THEN 1e0 ELSE 0e0 END) AS all_reduce_count,
-    -- Bytes that all-gathers collect. [byte]
+    -- Bytes of the all-gathers. [byte]
     SUM(s.all_gather_byte) AS all_gather_byte,
-    -- All-gathers.
+    -- Number of all-gathers.
     SUM(CASE WHEN s.all_gather_byte > 0e0 THEN 1e0 ELSE 0e0 END) AS all_gather_count
 FROM run AS r
 INNER JOIN split_kernel AS s ON s.run = r.run

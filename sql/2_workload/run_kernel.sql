@@ -9,9 +9,9 @@ SELECT
     k.fused_kernel_id,
     k.kernel,
     k.anchor_operator_id,
-    -- Name of its anchor in the graph, of an inserted kernel that of the operator it is made for.
+    -- Name of the anchor in the graph; for an inserted kernel, of the operator that it serves.
     o.operator,
-    -- Dotted path of the module whose forward made that.
+    -- Dotted path of the module whose forward created that operator.
     m.path AS module,
     k.operator_count,
     k.view_count,

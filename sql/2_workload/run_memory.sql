@@ -1,4 +1,4 @@
--- Peak memory of every run on each of its devices and what it is made of.
+-- Peak memory of every run on each of its devices, with its parts.
 -- Grain: run
 CREATE TABLE run_memory AS
 WITH activation_peaks AS (
@@ -19,30 +19,30 @@ gradient_sums AS (
 
 SELECT
     r.run,
-    -- Parameters that a device holds. [byte]
+    -- Parameters in the memory of a device. [byte]
     (1e0 - r.weight_host_fraction) * s.device_weight_byte AS weight_byte,
     -- Buffers and constants. [byte]
     s.buffer_byte,
-    -- Key-value cache that a device holds: of heads some whole, of latents all. [byte]
+    -- Key-value cache in the memory of a device: whole heads, or all latents. [byte]
     (1e0 - r.cache_host_fraction) * s.device_cache_byte AS kv_cache_byte,
-    -- Part of it that does not grow with the context: states, and what a decoder keeps of an encoder's result. [byte]
+    -- Part of the key-value cache that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     COALESCE((1e0 - r.cache_host_fraction) * s.device_lasting_byte, 0e0) AS lasting_cache_byte,
-    -- Weights in the host's memory, of a device. [byte]
+    -- Weights of a device in the host's memory. [byte]
     r.weight_host_fraction * s.device_weight_byte AS host_weight_byte,
-    -- Key-value cache in the host's memory, of a device. [byte]
+    -- Key-value cache of a device in the host's memory. [byte]
     r.cache_host_fraction * s.device_cache_byte AS host_cache_byte,
     -- Inputs that come from the host's memory in the run. [byte]
     r.input_host_fraction * s.input_byte AS host_input_byte,
-    -- Gradients of the weights that are trained, held throughout. [byte]
+    -- Gradients of the trained weights, in memory throughout. [byte]
     COALESCE(g.gradient_byte, 0e0) AS gradient_byte,
-    -- Most bytes of activations, of their gradients, of inputs and converted copies held at once; on a backend that serves, in a
-    -- step with a whole chunk of tokens. [byte]
+    -- Peak of the activations, their gradients, inputs and converted copies in memory at once; on a backend that serves, in a step
+    -- with a whole chunk of tokens. [byte]
     COALESCE(a.live_byte - COALESCE(g.gradient_byte, 0e0), 0e0) AS activation_byte,
-    -- What the allocator's blocks add to these and to the gradients at that moment. [byte]
+    -- Rounding of these and of the gradients to the allocator's blocks at that peak. [byte]
     COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
-    -- Scratch memory of the backend: its share of activations and gradients. [byte]
+    -- Scratch memory of the backend, a share of activations and gradients. [byte]
     COALESCE(b.workspace_fraction * a.allocated_byte, 0e0) AS workspace_byte,
-    -- Weights, buffers, cache, gradients, activations and scratch memory that a device holds; null where a number that it rests on cannot be
+    -- Weights, buffers, cache, gradients, activations and scratch memory of a device; null if one of its numbers is impossible
     -- (`condition_fault`). [byte]
     CASE
         WHEN r.fault IS NULL AND r.memory_fault IS NULL
@@ -51,9 +51,9 @@ SELECT
                 + (1e0 - r.cache_host_fraction) * s.device_cache_byte
                 + COALESCE((1e0 + b.workspace_fraction) * a.allocated_byte, 0e0)
     END AS peak_memory_byte,
-    -- Share of a part's main memory that the backend leaves free besides.
+    -- Share of a part's main memory that the backend leaves free.
     b.reserve_fraction,
-    -- Kernel at which the activations peak, the first of equals.
+    -- Kernel at the peak of the activations, the first of equals.
     a.peak_kernel_id,
     r.implausible
 FROM run AS r

@@ -1,4 +1,5 @@
--- What a training run keeps of its forward pass: a storage that a forward kernel writes and a backward kernel reads.
+-- Results of the forward pass that a training run keeps for its backward pass: storages that a forward kernel writes and a backward
+-- kernel reads.
 -- Grain: run
 CREATE VIEW saved_byte AS
 WITH kept_tensors AS (
@@ -30,11 +31,11 @@ storages AS (
 
 SELECT
     s.run,
-    -- Results of the layers that the backward pass reads and of which tensor parallel gives a device some features. [byte]
+    -- Kept results of the layers that tensor parallel splits by features between devices. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS split_saved_byte,
-    -- Those that every device has whole. [byte]
+    -- Kept results of the layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS whole_saved_byte,
-    -- Part of those of layers that selective recomputation makes again. [byte]
+    -- Part of the layers' kept results that selective recomputation computes again. [byte]
     SUM(
         CASE
             WHEN s.place = 'block' AND (h.kernel_class = 'softmax' OR (h.kernel_class = 'matmul' AND s.split = 'between'))
@@ -42,9 +43,9 @@ SELECT
             ELSE 0e0
         END
     ) AS core_saved_byte,
-    -- Such results outside of layers. [byte]
+    -- Kept results outside of layers that tensor parallel splits by features between devices. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS end_split_saved_byte,
-    -- Those that every device has whole. [byte]
+    -- Kept results outside of layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS end_whole_saved_byte
 FROM storages AS g
 INNER JOIN split_kernel AS s ON s.run = g.run AND s.kernel_id = g.kernel_id

@@ -1,4 +1,4 @@
--- Distinct shapes among the kernels of a run: all that a kernel's cost depends on, once.
+-- Distinct shapes among the kernels of a run, each once: everything that a kernel's cost depends on.
 -- Grain: run, shape_id
 CREATE TABLE shape AS
 WITH kernel_counts AS (
@@ -16,9 +16,9 @@ largest_links AS (
 SELECT
     s.run,
     s.shape_id,
-    -- Kernels of that shape in the run.
+    -- Number of kernels of the shape in the run.
     CAST(c.kernel_count AS BIGINT) AS kernel_count,
-    -- Views dispatched before those kernels.
+    -- Views that the host dispatches before those kernels.
     CAST(c.view_count AS BIGINT) AS view_count,
     s.memory_format,
     s.cache_state,
@@ -43,35 +43,35 @@ SELECT
     s.product_count,
     s.query_count,
     s.query_heads,
-    -- True where PyTorch on a processor multiplies matrices itself instead of calling oneDNN.
+    -- True if PyTorch on a processor multiplies matrices itself instead of calling oneDNN.
     COALESCE(s.is_native, FALSE) AS is_native,
-    -- True where ATen takes a channels-last image for one that is not, and copies it.
+    -- True if ATen does not recognize a channels-last image and copies it.
     COALESCE(s.is_misread, FALSE) AS is_misread,
-    -- Algorithm of its own that a library of a GPU takes for it (`depthwise_call`); null: that of its layout.
+    -- Algorithm of a GPU library that differs from its layout's (`depthwise_call`); null for the layout's.
     s.algorithm,
-    -- True where the rows of both operands of a linear layer evict one another from a first-level cache.
+    -- True if the rows of both operands of a linear layer evict one another from a first-level cache.
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
     s.convolution_reorder_byte,
     s.linear_reorder_byte,
     s.converted_byte,
-    -- Fresh pages that a processor's system hands out for it. [byte]
+    -- Fresh pages that the operating system of a processor gives the kernel. [byte]
     s.fault_byte,
     -- Weights, buffers and constants of the whole run. [byte]
     m.weight_byte + m.buffer_byte AS run_weight_byte,
-    -- Weights and key-value cache that come from the host's memory in the run, of a device. [byte]
+    -- Weights and key-value cache of a device that come from the host's memory in the run. [byte]
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
-    -- Inputs that do. [byte]
+    -- Inputs of a device that come from the host's memory in the run. [byte]
     m.host_input_byte,
-    -- Most bytes of the run's gradients and activations held at once, a link of a chain among them. [byte]
+    -- Peak of the run's gradients and activations in memory at once, at least the largest link of a chain. [byte]
     GREATEST(m.gradient_byte + m.activation_byte, COALESCE(l.held_byte, 0e0)) AS run_activation_byte,
-    -- Chunks of prompts that it is done for one after the other.
+    -- Chunks of prompts for which the kernel runs one after the other.
     s.chunk_count,
     s.launch_s,
-    -- Operands and results that a server converts around the call of a library. [byte]
+    -- Bytes of operands and results that a server converts around the call of a library. [byte]
     s.operand_byte,
-    -- Packed weights that it reads, and writes in 16 bits. [byte]
+    -- Bytes of packed weights that are read, and written in 16 bits. [byte]
     s.unpacked_byte,
-    -- Scores of attentions that it writes and reads again. [byte]
+    -- Bytes of the scores of attentions, written and read again. [byte]
     s.score_byte,
     s.reread_cache_byte,
     s.kv_precision,

@@ -1,5 +1,5 @@
--- Links of the chains (domain flow, depth first) of every distinct shape: tensors that must be held on chip between a producer and a
--- matrix operator of the same kernel.
+-- Links of the chains (domain flow, depth first) of every distinct shape: tensors that must fit on the chip between a producer and
+-- a matrix operator of the same kernel.
 -- Grain: run, shape_id, tensor_id
 CREATE TABLE shape_link AS
 SELECT

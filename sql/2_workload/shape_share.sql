@@ -1,15 +1,15 @@
--- What each device of a run on several does of a shape: one of as many parts of the kernels that tensor parallel splits
--- (`split_kernel`), of heads at least one whole, and all of the others. A cache of fewer heads than devices is read by several of them,
--- one without heads by all.
+-- Share of each device in the work of a shape of a run on several devices: an equal part of kernels that tensor parallel splits
+-- (`split_kernel`), in whole heads, and all of the others. Several devices read a cache with fewer heads than devices; all read one
+-- without heads.
 -- Grain: run, shape_id
 CREATE TABLE shape_share AS
 SELECT
     k.run,
     k.shape_id,
-    -- Share of the work of the shape's kernels that a device does.
+    -- Share of the work of the shape's kernels that one device does.
     AVG(CASE WHEN s.is_split THEN split_share(s.pieces, s.fewer_pieces, s.fewer_fraction, r.device_count) ELSE 1e0 END)
         AS device_share,
-    -- Share of the bytes that they move.
+    -- Share of the bytes of the shape's kernels that one device moves.
     AVG(
         CASE
             WHEN s.is_split

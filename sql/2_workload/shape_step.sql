@@ -24,10 +24,10 @@ SELECT
     t.chunk_count,
     t.is_row_wise,
     t.is_vector_only,
-    -- True for the scores of an attention: its tiles are continued by those of the product with the values, which pay
-    -- once for each tile of queries.
+    -- True for the scores of an attention: their tiles continue with those of the product with the values, which pay once per tile
+    -- of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,
-    -- True where each result comes of many elements, which units can share.
+    -- True if each result reduces many elements, which units can share.
     c.is_reducing,
     s.product_count,
     s.query_count,

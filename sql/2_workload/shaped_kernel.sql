@@ -1,6 +1,6 @@
--- Every kernel of a run with all that its cost depends on: two kernels of a run whose columns agree cost the same, wherever
--- they stand, and share the number of the first of them as their shape. They are told apart by a hash of 64 bits: two of a
--- run's thousand kernels would have the same by chance once in 4e13 runs.
+-- Every kernel of a run with everything that its cost depends on. Kernels of a run with equal columns cost the same and share a
+-- shape, the number of the first of them. A hash of 64 bits tells them apart: two of a run's thousand kernels collide by chance
+-- once in 4e13 runs.
 -- Grain: run, kernel_id
 CREATE VIEW shaped_kernel AS
 WITH step_sums AS (
@@ -106,25 +106,25 @@ SELECT
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
         linear_reorder_byte, converted_byte, reread_cache_byte, cache_convert_ops
     ),
-    -- Elements of its loop: the largest of what it reads and writes but weights.
+    -- Elements of the kernel's loop: of the largest tensor read or written other than weights.
     k.loop_elements,
-    -- Steps of its operators.
+    -- Number of steps of its operators.
     k.step_count,
-    -- Matrix products among its steps.
+    -- Number of matrix products among its steps.
     k.product_count,
-    -- Queries of its attention; null without one.
+    -- Queries of its attention; null without an attention.
     k.query_count,
     -- Heads with queries of their own; null without an attention.
     k.query_heads,
-    -- Keys and values that heads of queries read besides, each for itself. [byte]
+    -- Extra keys and values read because each query head reads its own copy. [byte]
     k.reread_cache_byte,
-    -- Operations that bring the cache into the format of the arithmetic, on parts that do not compute in its own.
+    -- Operations that convert the cache into the format of the arithmetic on parts that do not compute in its own format.
     k.cache_convert_ops,
-    -- Written and read again in another order by a convolution on a processor. [byte]
+    -- Bytes that a convolution on a processor reads and writes to reorder tensors. [byte]
     k.convolution_reorder_byte,
-    -- The bias written to every row of a linear layer's result on a processor, and read again. [byte]
+    -- Bytes of the bias written to every row of a linear layer's result on a processor, and read again. [byte]
     k.linear_reorder_byte,
-    -- Image and result of a convolution brought into another format and back on a GPU, read and written. [byte]
+    -- Bytes of image and result that a convolution on a GPU reads and writes to convert the format. [byte]
     k.converted_byte,
     f.shape_id
 FROM wide_kernels AS k

@@ -1,5 +1,5 @@
--- How every kernel of a run behaves when the model is split over several parts, whichever they are: as its anchor does
--- (`operator_split`), with the collectives of all its operators.
+-- Behaviour of every kernel of a run when the model is split over several devices: that of its anchor (`operator_split`), with the
+-- collectives of all its operators.
 -- Grain: run, kernel_id
 CREATE TABLE split_kernel AS
 WITH sent_tensors AS (
@@ -57,9 +57,9 @@ placed_kernels AS (
 SELECT
     k.run,
     k.kernel_id,
-    -- Module that stands for one of a model's equal layers: the path up to its first number; null outside of them.
+    -- Module of the equal layer that contains the kernel: the path up to its first number; null outside of the layers.
     k.block,
-    -- `block` in one of them; `first` before them and `last` behind, in the backward pass likewise.
+    -- `block` in a layer, `first` before the layers and `last` after them; the backward pass uses the same places.
     CASE
         WHEN k.block IS NOT NULL THEN 'block'
         WHEN (k.position < COALESCE(k.block_position, k.position + 1)) = k.is_backward THEN 'last'
@@ -68,26 +68,26 @@ SELECT
     k.is_backward,
     k.is_repeated,
     COALESCE(s.split, 'whole') AS split,
-    -- True when tensor parallel splits it.
+    -- True if tensor parallel splits the kernel.
     COALESCE(s.split <> 'whole', FALSE) AS is_split,
     s.pieces,
     s.fewer_pieces,
-    -- Part of its features that heads of keys make, where they are fewer.
+    -- Share of its features that heads of keys make, if there are fewer of these.
     COALESCE(s.fewer_fraction, 0e0) AS fewer_fraction,
     s.expert_count,
-    -- Bytes an all-reduce after it adds up in tensor parallel; 0 without one. [byte]
+    -- Bytes of an all-reduce after the kernel in tensor parallel; 0 without one. [byte]
     COALESCE(b.all_reduce_byte, 0e0) AS all_reduce_byte,
-    -- Bytes an all-gather after it collects in tensor parallel: a result that is needed whole; else 0. [byte]
+    -- Bytes of an all-gather after the kernel in tensor parallel, for a result that is needed whole; 0 without one. [byte]
     COALESCE(b.all_gather_byte, 0e0) AS all_gather_byte,
-    -- True when expert parallel splits it.
+    -- True if expert parallel splits the kernel.
     COALESCE(s.is_expert, FALSE) AS is_expert,
-    -- Bytes expert parallel sends to the experts before it or back after it; 0 elsewhere. [byte]
+    -- Bytes that expert parallel sends to the experts before the kernel or back after it; 0 for other kernels. [byte]
     COALESCE(b.all_to_all_byte, 0e0) AS all_to_all_byte,
-    -- Weights it needs in memory, however many of them it reads. [byte]
+    -- Weights that the kernel needs in memory, even if it reads only some of them. [byte]
     COALESCE(h.held_byte, 0e0) AS weight_byte,
-    -- Part of them that a step of training changes. [byte]
+    -- Part of these weights that a step of training changes. [byte]
     COALESCE(h.trained_byte, 0e0) AS trained_weight_byte,
-    -- Bytes that cross a cut of the run after it (`cut_byte`); null after a kernel that the backend inserts. [byte]
+    -- Bytes that cross a cut of the run after the kernel (`cut_byte`); null after an inserted kernel. [byte]
     c.crossing_byte
 FROM placed_kernels AS k
 LEFT JOIN operator_split AS s ON s.model = k.run.model AND s.operator_id = k.anchor_operator_id

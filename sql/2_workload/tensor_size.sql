@@ -1,4 +1,4 @@
--- Elements of every tensor at every size of runs: its polynomial in batch, sequence and context, evaluated.
+-- Number of elements of every tensor at every size of the runs: its polynomial in batch, sequence and context, evaluated.
 -- Grain: model, batch, sequence, context, logit_tokens, chunk_count, tensor_id
 CREATE VIEW tensor_size AS
 SELECT
@@ -9,33 +9,33 @@ SELECT
     r.logit_tokens,
     r.chunk_count,
     t.tensor_id,
-    -- Elements held in memory.
+    -- Elements in memory.
     SUM(
         t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power)
     ) AS elements,
-    -- Elements, were every token of the context kept.
+    -- Elements if every token of the context is kept.
     SUM(
         t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.context, t.context_power)
         * POWER(r.logit_tokens, t.logit_power)
     ) AS whole_elements,
-    -- Part of them that does not grow with the context.
+    -- Elements that do not grow with the context.
     SUM(
         CASE WHEN t.context_power > 0 THEN 0e0 ELSE 1e0 END * t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power) * POWER(r.logit_tokens, t.logit_power)
     ) AS lasting_elements,
-    -- Part of them that each token has: a step of a server makes them of one chunk of tokens. Where the sequence is no size of its own,
-    -- all that grows with the batch and is not of logits.
+    -- Elements that belong to tokens, of which a server's step computes one chunk. For a model without a symbolic sequence, all
+    -- elements that grow with the batch and are not logits.
     SUM(
         CASE WHEN t.batch_power > 0 AND t.logit_power = 0 AND (t.sequence_power > 0 OR NOT COALESCE(r.is_sequence_symbolic, FALSE)) THEN 1e0 ELSE 0e0 END
         * t.coefficient
         * POWER(r.batch, t.batch_power) * POWER(r.sequence, t.sequence_power)
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
     ) AS token_elements,
-    -- Elements that the chunks of the run have of it together: what they share counts once for each.
+    -- Elements summed over the chunks of the run; elements that the chunks share count once per chunk.
     SUM(
         r.chunk_count * chunk_amount(
             t.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, t.batch_power,

@@ -1,5 +1,5 @@
--- What a split of a training run over devices rests on beside its layers (`layered_run`): what the backward pass needs of the forward
--- pass, and its work. Sums of all layers.
+-- Numbers of a training run, in addition to its layers (`layered_run`), that a split over devices needs: the forward results kept
+-- for the backward pass, and the work. Values are sums over all layers.
 -- Grain: run
 CREATE TABLE trained_run AS
 WITH work_sums AS (
@@ -20,39 +20,39 @@ WITH work_sums AS (
 
 SELECT
     s.run,
-    -- Bytes of a weight that is trained. [byte]
+    -- Bytes of one trained weight. [byte]
     COALESCE(r.trained_weight_byte / NULLIF(r.trained_parameter_count, 0e0), r.weight_byte / NULLIF(m.parameter_count, 0))
         AS parameter_byte,
-    -- True where the model says of some of its weights that they are not trained.
+    -- True if some of the model's weights are not trained.
     r.trained_weight_byte < r.weight_byte AS is_frozen,
     COALESCE(a.split_saved_byte, 0e0) AS split_saved_byte,
     COALESCE(a.whole_saved_byte, 0e0) AS whole_saved_byte,
     COALESCE(a.core_saved_byte, 0e0) AS core_saved_byte,
     COALESCE(a.end_split_saved_byte, 0e0) AS end_split_saved_byte,
     COALESCE(a.end_whole_saved_byte, 0e0) AS end_whole_saved_byte,
-    -- What is held at the peak of the activations beyond all that is kept of the forward pass, gradients of activations above all:
-    -- that of which tensor parallel gives a device some features, less where some of what is kept is gone by then. [byte]
+    -- Memory at the peak of the activations beyond the kept forward results, mostly gradients of activations, that tensor parallel
+    -- splits by features between devices; smaller if some kept results are freed by then. [byte]
     COALESCE(p.split_peak_byte, 0e0) - COALESCE(a.split_saved_byte + a.end_split_saved_byte, 0e0) AS split_moment_byte,
-    -- That of which every device has all, likewise. [byte]
+    -- Memory at that peak beyond the kept forward results that every device keeps whole. [byte]
     COALESCE(p.whole_peak_byte, 0e0) - COALESCE(a.whole_saved_byte + a.end_whole_saved_byte, 0e0) AS whole_moment_byte,
     y.buffer_byte,
-    -- What blocks of the allocator and the backend's scratch memory add, over the activations.
+    -- Ratio of the allocator's rounding and the backend's scratch memory to the activations.
     COALESCE((y.rounding_byte + y.workspace_byte) / NULLIF(y.activation_byte, 0e0), 0e0) AS scratch_factor,
     -- Keys and values of all layers. [byte]
     COALESCE(NULLIF(v.kv_byte, 0e0), 2e0 * s.hidden_byte * s.block_count) AS kv_byte,
     -- Multiply-accumulates of the layers' forward pass.
     COALESCE(k.block_macs, 0e0) AS block_macs,
-    -- Those outside of layers.
+    -- Multiply-accumulates of the forward pass outside of layers.
     COALESCE(k.end_macs, 0e0) AS end_macs,
-    -- Those that selective recomputation repeats.
+    -- Multiply-accumulates that selective recomputation repeats.
     COALESCE(k.core_macs, 0e0) AS core_macs,
-    -- Those of the layers' backward pass.
+    -- Multiply-accumulates of the layers' backward pass.
     COALESCE(k.block_backward_macs, 0e0) AS block_backward_macs,
-    -- Those of the backward pass outside of layers.
+    -- Multiply-accumulates of the backward pass outside of layers.
     COALESCE(k.end_backward_macs, 0e0) AS end_backward_macs,
-    -- Those of layers that the model's own checkpoints repeat.
+    -- Multiply-accumulates of layers that the model's own checkpoints repeat.
     COALESCE(k.block_repeated_macs, 0e0) AS block_repeated_macs,
-    -- Those outside of layers that they repeat.
+    -- Multiply-accumulates outside of layers that the model's own checkpoints repeat.
     COALESCE(k.end_repeated_macs, 0e0) AS end_repeated_macs,
     COALESCE(d.adapter_width, 0e0) AS adapter_width
 FROM layered_run AS s

@@ -1,5 +1,5 @@
--- Precision policies under which no model is trained: a format that they keep weights or write results in has no gradients. One
--- that computes in a narrower format than its weights have, as autocast does, is not among them.
+-- Precision policies under which no model is trained, because a format of their weights or results has no gradients. A policy that
+-- only computes in a narrower format than its weights, as autocast does, is not among them.
 -- Grain: precision
 CREATE VIEW untrained_policy AS
 SELECT DISTINCT p.policy AS precision

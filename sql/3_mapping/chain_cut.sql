@@ -1,7 +1,6 @@
--- Where a chain of layers that stay on the chip (domain flow, or depth first on another part) is cut on a part: a link larger than the
--- share of on-chip memory it may fill leaves the chain,
--- written once and read once, unless reading again the weights that do not stay costs less: then the samples pass in groups small
--- enough that their links stay.
+-- Cuts of a chain of layers that stay on the chip (domain flow, or depth first on other parts). A link larger than its share of
+-- on-chip memory leaves the chain: it is written once and read once. Where that costs more than reading weights again, the samples
+-- instead pass in groups small enough for the links to stay.
 -- Grain: run, shape_id, hardware
 CREATE VIEW chain_cut AS
 WITH roomy_links AS (
@@ -33,7 +32,7 @@ held_weights AS (
     FROM shared_rooms
 ),
 
--- Weights that stay beside one sample's activations leave links less.
+-- Weights that stay on the chip next to one sample's activations leave less room for links.
 kept_links AS (
     SELECT
         *,
@@ -46,7 +45,7 @@ sized_links AS (
     SELECT
         *,
         held_byte <= link_byte AS is_held,
-        -- The most samples whose link fits at a time.
+        -- Largest number of samples whose link fits at once.
         LEAST(FLOOR(link_byte * run.batch / NULLIF(held_byte, 0e0)), run.batch) AS sample_count
     FROM kept_links
 ),
@@ -89,14 +88,14 @@ SELECT
     run,
     shape_id,
     hardware,
-    -- Links of the chain.
+    -- Number of links of the chain.
     CAST(link_count AS BIGINT) AS link_count,
-    -- Links that do not fit.
+    -- Number of links that do not fit.
     CAST(CASE WHEN is_passed THEN lost_count ELSE open_count END AS BIGINT) AS cut_count,
     -- Groups of samples that pass one after another, each with all weights.
     CAST(CASE WHEN is_passed THEN pass_count ELSE 1e0 END AS BIGINT) AS pass_count,
-    -- Largest link held on chip; 0 when none is. [byte]
+    -- Largest link on the chip; 0 without one. [byte]
     CASE WHEN is_passed THEN held_in_passes_byte ELSE held_byte END AS held_byte,
-    -- Traffic of the links that do not fit, and of weights read again. [byte]
+    -- Traffic of the links that do not fit, and of weights that are read again. [byte]
     CASE WHEN is_passed THEN passed_byte ELSE open_byte END AS spilled_byte
 FROM decided_chains

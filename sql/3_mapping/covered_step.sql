@@ -1,4 +1,5 @@
--- Every step of every shape on a part with each of its candidate tiles, and what of the product its tiles cover besides it.
+-- Every step of every shape on a part with each of its candidate tiles, and the rows, columns and depth that the tiles cover,
+-- padding included.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW covered_step AS
 WITH tiled_steps AS (
@@ -12,7 +13,7 @@ sized_steps AS (
         t.*,
         COALESCE(t.n, 1e0) AS result_columns,
         LEAST(1e0, COALESCE(t.flops / NULLIF(t.peak_ops_per_s * t.ideal_s, 0e0), 1e0)) AS utilization_fraction,
-        -- A depthwise convolution in a column of an array is neither tiled nor spread in blocks.
+        -- A depthwise convolution in one column of an array is neither tiled nor distributed in blocks.
         CASE WHEN NOT t.is_product AND t.is_matrix THEN 'column' ELSE COALESCE(g.dataflow, 'direct') END AS dataflow,
         COALESCE(t.block_threads, g.block_threads) AS lane_threads,
         g.matrix_array_rows AS array_rows,
@@ -38,23 +39,23 @@ SELECT
         dataflow, arithmetic, lane_threads, block_threads, array_rows, array_columns, listed_m, split_k, step_k, quantization,
         fed_fraction, result_columns, utilization_fraction
     ),
-    -- Columns of a product's results: channels, or keys of scores; 1 for other steps.
+    -- Columns of the results of a product: channels, or keys of scores; 1 for other steps.
     result_columns,
-    -- Share of the peak that shape and wave quantization leave.
+    -- Share of the peak that remains after losses of shape and wave quantization.
     utilization_fraction,
-    -- How its operands move (`part_tile`), or `column` of a depthwise convolution in one column of an array.
+    -- Movement of the operands (`part_tile`), or `column` for a depthwise convolution in one column of an array.
     dataflow,
     -- Threads of a block.
     lane_threads AS block_threads,
-    -- Rows of the array, which it loads with the operand that stays, where it loses more by streaming fewer through them than by a
-    -- last tile that is partly empty; null elsewhere.
+    -- Rows of the array that are loaded with the stationary operand, if streaming too few rows costs more than a partly empty last
+    -- tile; else null.
     CASE
         WHEN dataflow = 'weight_stationary' AND array_rows * m > CEIL(m / NULLIF(tile_m, 0e0)) * tile_m * tile_m THEN array_rows
         WHEN dataflow = 'input_stationary' AND array_rows * n > CEIL(n / NULLIF(tile_n, 0e0)) * tile_n * tile_n THEN array_rows
     END AS loaded_rows,
-    -- Share of the units' pace at which tiles of this size are fed with operands.
+    -- Share of the units' pace at which tiles of this size get their operands.
     fed_fraction,
-    -- Rows that its tiles cover, or that an array takes at least; of a block of arrays those that the product reaches into.
+    -- Rows that the tiles cover, at least those of an array; of a block of arrays, only the arrays that the product reaches.
     CASE dataflow
         WHEN 'wavefront'
             THEN array_rows * (
@@ -66,7 +67,7 @@ SELECT
         WHEN 'query_block' THEN m
         ELSE CEIL(m / NULLIF(tile_m, 0e0)) * tile_m
     END AS covered_rows,
-    -- Columns that they cover.
+    -- Columns that the tiles cover.
     CASE dataflow
         WHEN 'wavefront'
             THEN array_columns * (
@@ -77,7 +78,7 @@ SELECT
         WHEN 'input_stationary' THEN CEIL(n / NULLIF(tile_n, 0e0)) * GREATEST(tile_n, array_rows)
         ELSE CEIL(n / NULLIF(tile_n, 0e0)) * tile_n
     END AS covered_columns,
-    -- Depth that they cover.
+    -- Depth that the tiles cover.
     CASE dataflow
         WHEN 'listed' THEN CEIL(k / NULLIF(step_k * split_k, 0e0)) * step_k * split_k
         WHEN 'weight_stationary' THEN CEIL(k / NULLIF(tile_k, 0e0)) * array_rows
@@ -85,10 +86,10 @@ SELECT
         WHEN 'wavefront' THEN CEIL(k / NULLIF(split_k, 0e0)) * split_k
         ELSE k
     END AS covered_depth,
-    -- Tiles over the units' places in all rounds: units without a tile, and a last round that is partly empty.
+    -- Ratio of tiles to places for tiles in all rounds; below 1 for units without a tile and a partly empty last round.
     CASE
         WHEN dataflow = 'column' THEN 1e0
-        -- The busiest thread's queries: whole products, then blocks of one.
+        -- Queries of the busiest thread: whole products, then blocks of one product.
         WHEN dataflow = 'query_block'
             THEN query_heads * query_count / NULLIF(
                 tile_unit_count * (

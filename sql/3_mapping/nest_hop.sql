@@ -1,8 +1,7 @@
--- What every loop nest sends over the networks of its part. Arrays that work at a time on tiles of the same rows take their input from one
--- multicast, those with the same columns their weights: a multicast leaves its memory once, goes to the first of its receivers and
--- then from each to the next. What stays in an array is there once for each that works with it. Arrays lie in the order of the columns, so
--- that dice hold neighbours. Without a network every
--- array loads its own, over no links.
+-- Traffic of every loop nest over the networks of its part; without a network every array loads its own operands. Arrays with tiles
+-- of the same rows receive their input from one multicast, arrays with the same columns their weights: a multicast leaves its
+-- memory once, goes to its first receiver and then from each to the next. Arrays are placed in the order of the columns, so that
+-- neighbours share a die.
 -- Grain: loop_nest_id
 CREATE VIEW nest_hop AS
 WITH shared_nests AS (
@@ -30,7 +29,7 @@ WITH shared_nests AS (
     LEFT JOIN part_mesh AS s ON s.hardware = t.hardware
 ),
 
--- Dice that a multicast goes to.
+-- Number of dice that receive a multicast.
 spread_nests AS (
     SELECT
         *,
@@ -70,17 +69,17 @@ SELECT
         input_cast_byte, weight_cast_byte, unit_distance, die_distance, unit_hop_byte, die_hop_byte, unit_hop_j_per_byte,
         die_hop_j_per_byte, element_hop_j_per_byte
     ),
-    -- Arrays that one multicast of input goes to; 1 without a network.
+    -- Arrays that receive one multicast of input; 1 without a network.
     CASE WHEN has_mesh THEN input_receivers ELSE 1e0 END AS input_receivers,
-    -- Arrays that one multicast of weights goes to; 1 without a network.
+    -- Arrays that receive one multicast of weights; 1 without a network.
     CASE WHEN has_mesh THEN weight_receivers ELSE 1e0 END AS weight_receivers,
-    -- Bytes that leave the memory around the inner tiles for them, or come back: a multicast once. [byte]
+    -- Bytes between the outer memory and the inner tiles, a multicast counted once. [byte]
     CASE WHEN has_mesh THEN input_cast_byte + weight_cast_byte + inner_output_byte ELSE inner_byte END AS cast_byte,
-    -- Bytes times links between units; 0 without a network there. [byte]
+    -- Bytes times links between units; 0 without such a network. [byte]
     unit_hop_byte,
-    -- Bytes times links between dice; 0 without a network there. [byte]
+    -- Bytes times links between dice; 0 without such a network. [byte]
     die_hop_byte,
-    -- Energy of all hops, between units, dice and the elements of the arrays; 0 where the part states no network. [J]
+    -- Energy of all hops between units, dice and the elements of the arrays; 0 for parts that state no network. [J]
     CASE WHEN has_unit_mesh THEN unit_hop_byte * unit_hop_j_per_byte ELSE 0e0 END
     + CASE WHEN has_die_mesh THEN die_hop_byte * die_hop_j_per_byte ELSE 0e0 END
     + CASE WHEN has_element_mesh THEN element_hop_byte * element_hop_j_per_byte ELSE 0e0 END AS hop_j

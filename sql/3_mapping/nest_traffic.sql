@@ -1,15 +1,12 @@
--- Bytes that cross every border of every loop nest. An operand is loaded once a trip of all loops around its tile, but for the
--- innermost ones that do not change it: those that `kept` names, and those around them where the loops between run once
--- (Timeloop, Parashar et al. 2019). Partial results are as wide as the accumulator and come back for every further visit. In a
--- row-stationary array images slide through and partial results leave with every pass: weights alone can stay. Where operands stay,
--- arrays share the depth of tiles that are fewer than they, and partial results meet on their way (`met_columns`); where results
--- stay, they do where the depth is split. Without a memory beside it an array draws its operands for every pass.
+-- Bytes that cross every border of every loop nest. An operand is loaded once per trip of all loops around its tile, except the
+-- innermost loops that do not change it: those of `kept`, and those around them if the loops between run once (Timeloop, Parashar
+-- et al. 2019). Partial results have the width of the accumulator and return for every further visit.
 -- Grain: loop_nest_id
 CREATE VIEW nest_traffic AS
 WITH reused_nests AS (
     SELECT
         *,
-        -- Visits of a tile of each operand around the outer border.
+        -- Visits of each operand's tiles across the borders; only weights can stay in a row-stationary array.
         CASE WHEN outer_kept = 'input' THEN 1e0 ELSE outer_trips_n END AS outer_input_visits,
         CASE WHEN outer_kept = 'weight' THEN 1e0 ELSE outer_trips_m END AS outer_weight_visits,
         CASE WHEN outer_kept = 'output' THEN 1e0 ELSE outer_trips_k END AS outer_output_visits,
@@ -44,7 +41,7 @@ visited_nests AS (
 streamed_nests AS (
     SELECT
         *,
-        -- Passes of an operand through the array: as many as the folds along what it does not depend on.
+        -- Passes of an operand through the array, one per fold of the dimensions that it does not depend on.
         trips_n * CASE WHEN dataflow = 'input_stationary' THEN 1e0 ELSE column_folds END AS input_passes,
         trips_m * CASE
             WHEN dataflow = 'weight_stationary' THEN 1e0
@@ -55,7 +52,8 @@ streamed_nests AS (
         CAST(m AS DOUBLE) * n * k * gemm_count AS macs,
         CASE WHEN draws_from_outer THEN input_passes ELSE inner_input_visits END AS input_arrivals,
         CASE WHEN draws_from_outer THEN weight_passes ELSE inner_weight_visits END AS weight_arrivals,
-        -- Further visits of partial results, half of one where they only come.
+        -- Further visits of partial results, half a visit if they only arrive; those of arrays that share a depth are added on
+        -- their way (`met_columns`).
         GREATEST(
             inner_output_visits - 1e0,
             CASE
@@ -84,33 +82,34 @@ SELECT
     ),
     -- Multiply-accumulates of all its products.
     macs,
-    -- Inner tiles along the rows.
+    -- Number of inner tiles along the rows.
     trips_m,
-    -- Inner tiles along the columns.
+    -- Number of inner tiles along the columns.
     trips_n,
-    -- Inner tiles along the depth.
+    -- Number of inner tiles along the depth.
     trips_k,
-    -- Bytes of input into the memory that all units share, as often as they arrive. [byte]
+    -- Bytes of input into the memory shared by all units, counted at every arrival. [byte]
     outer_input_byte,
-    -- Bytes of weights into it. [byte]
+    -- Bytes of weights into the memory shared by all units, counted at every arrival. [byte]
     outer_weight_byte,
-    -- Bytes of results out of it, and of partial results out and in. [byte]
+    -- Bytes of results out of that memory, and of partial results out and in. [byte]
     outer_output_byte,
-    -- Bytes into and out of the memory that all units share, whether they come from main memory or lie there. [byte]
+    -- Bytes into and out of the memory shared by all units, from main memory or resident. [byte]
     outer_input_byte + outer_weight_byte + outer_output_byte AS outer_byte,
-    -- Times that a tile of input arrives in a memory beside an array, or passes one.
+    -- Number of arrivals of a tile of input at an array's own memory, or of passes through an array without one.
     input_arrivals AS inner_input_visits,
-    -- Times that a tile of weights does.
+    -- Number of arrivals of a tile of weights, counted in the same way.
     weight_arrivals AS inner_weight_visits,
-    -- Bytes of input into the memories beside the arrays, as often as they arrive. [byte]
+    -- Bytes of input into the arrays' own memories, counted at every arrival. [byte]
     inner_input_byte,
-    -- Bytes of weights into them. [byte]
+    -- Bytes of weights into the arrays' own memories, counted at every arrival. [byte]
     inner_weight_byte,
-    -- Bytes of results out of them, and of partial results out and in. [byte]
+    -- Bytes of results out of the arrays' own memories, and of partial results out and in. [byte]
     inner_output_byte,
-    -- Bytes into and out of the memories beside the arrays. [byte]
+    -- Bytes into and out of the arrays' own memories. [byte]
     inner_input_byte + inner_weight_byte + inner_output_byte AS inner_byte,
-    -- Bytes between those and the arrays; where rows stay each product reads both operands and a partial result and writes that. [byte]
+    -- Bytes between these memories and the arrays. In a row-stationary array each product reads both operands and a partial result
+    -- and writes the result. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN macs * 2e0 * (element_byte + accumulator_byte)
         ELSE gemm_count * (
@@ -118,9 +117,9 @@ SELECT
             + CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * (output_passes - 1e0))
         )
     END AS array_byte,
-    -- Bytes that elements of the arrays hand to their neighbours, or the border to elements: of each product what streams, both
-    -- operands or one of them and a partial result. Where rows stay an element uses a pixel for the filters it holds and all
-    -- windows of its row, a weight along a row of results, and hands on what it has summed. [byte]
+    -- Bytes between neighbouring elements of the arrays, and from the border to elements: of each product both operands, or one of
+    -- them and a partial result. An element of a row-stationary array uses a pixel for its filters and all windows of its row, uses
+    -- a weight along a row of results, and passes on its partial sums. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN macs * (
             element_byte * (
@@ -132,10 +131,11 @@ SELECT
         WHEN dataflow IN ('output_stationary', 'wavefront') THEN macs * 2e0 * element_byte
         ELSE macs * (element_byte + accumulator_byte)
     END AS element_hop_byte,
-    -- What the outer tile takes: both operands twice, so that the next is loaded meanwhile, and results. [byte]
+    -- Memory of the outer tile: both operands twice, to load the next ones meanwhile, and the results. [byte]
     2e0 * element_byte * (CAST(outer_m AS DOUBLE) * outer_k * outer_halo_fraction + CAST(outer_k AS DOUBLE) * outer_n)
     + accumulator_byte * outer_m * outer_n AS outer_tile_byte,
-    -- What the inner tile takes, results that stay in one array left out; where rows stay the weights, pixels and partial results of every element. [byte]
+    -- Memory of the inner tile, without results that stay in one array; in a row-stationary array the weights, pixels and partial
+    -- results of every element. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN matrix_array_rows * matrix_array_columns * (
             element_byte * (CAST(element_n AS DOUBLE) * element_k + element_k) + accumulator_byte * element_n

@@ -1,8 +1,7 @@
--- Trips of the loops of every loop nest, the share of a convolution's columns that a tile really loads, and what its array does:
--- folds of the inner tile over the array and the steps of each. Rows of the array take the reduction where weights or inputs stay
--- and rows of the product where results stay (SCALE-Sim, Samajdar et al. 2020). Where rows stay (Eyeriss, Chen et al. 2016) a set
--- of elements, as high as a window and as wide as a strip of rows of results, works on some filters and channels; several sets lie
--- over and beside each other, and a strip that is wider than the array is folded into sets above each other.
+-- Trips of the loops of every loop nest, the share of a convolution's columns that a tile loads, and the folds of the inner tile
+-- over the array with their steps. Rows of the array take the reduction for stationary weights or inputs, and rows of the product
+-- for stationary results (SCALE-Sim, Samajdar et al. 2020). A row-stationary array computes in sets of elements (Eyeriss, Chen et
+-- al. 2016).
 -- Grain: loop_nest_id
 CREATE VIEW nest_trip AS
 WITH placed_nests AS (
@@ -18,7 +17,7 @@ WITH placed_nests AS (
         r.matrix_op_j,
         r.tile_memory_byte_per_s,
         COALESCE(r.tile_memory_byte, r.tile_memory_pool_byte / NULLIF(r.unit_count, 0e0)) AS inner_capacity_byte,
-        -- A memory of several arrays lies beside none of them, and is the outer one where nothing lies behind it.
+        -- A memory shared by several arrays belongs to none of them, and is the outer one on parts without a larger memory.
         h.cache_level IS NOT NULL
         AND (
             h.tile_memory_level IS NULL
@@ -37,7 +36,7 @@ WITH placed_nests AS (
         CEIL(l.outer_m / NULLIF(CAST(l.inner_m AS DOUBLE), 0e0)) AS inner_trips_m,
         CEIL(l.outer_n / NULLIF(CAST(l.inner_n AS DOUBLE), 0e0)) AS inner_trips_n,
         CEIL(l.outer_k / NULLIF(CAST(l.inner_k AS DOUBLE), 0e0)) AS inner_trips_k,
-        -- Stride and side of a square kernel over a square image.
+        -- Side and stride of a square kernel over a square image.
         SQRT(CAST(COALESCE(l.taps, 1) AS DOUBLE)) AS window_side,
         COALESCE(SQRT(CAST(l.image AS DOUBLE) * l.taps / NULLIF(CAST(l.m AS DOUBLE) * l.k * l.gemm_count, 0e0)), 1e0) AS stride,
         -- Side of the image of results.
@@ -49,7 +48,7 @@ WITH placed_nests AS (
     WHERE r.matrix_array_rows IS NOT NULL AND r.matrix_ops_per_s IS NOT NULL
 ),
 
--- Rows of results of one image that a row-stationary tile has, and images.
+-- Result rows of one image in a row-stationary tile, and its images.
 striped_nests AS (
     SELECT
         *,
@@ -59,6 +58,8 @@ striped_nests AS (
     FROM placed_nests
 ),
 
+-- A set of elements of a row-stationary array, as high as a window and as wide as a strip of result rows, computes some filters and
+-- channels. Several sets share the array; a strip wider than the array is folded into sets above each other.
 oriented_nests AS (
     SELECT
         *,
@@ -83,15 +84,15 @@ SELECT
         window_side, stride, side, array_count, draws_from_outer, outer_capacity_byte, inner_capacity_byte,
         outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k, split_k
     ),
-    -- Slices of the depth that arrays share where results stay.
+    -- Slices of the depth that output-stationary arrays share.
     split_k,
     -- Arrays of the part.
     array_count,
-    -- True where no memory lies beside an array: it draws operands from the one that all share, for every pass.
+    -- True if arrays have no memory of their own: they read operands from the shared memory for every pass.
     draws_from_outer,
-    -- What the memory that all units share holds; null where the part has none beside those at the arrays. [byte]
+    -- Capacity of the memory shared by all units; null for parts whose arrays have the only on-chip memory. [byte]
     outer_capacity_byte,
-    -- What the memory beside an array holds, or its part of the shared one; null when unknown. [byte]
+    -- Capacity of an array's own memory, or of its part of the shared one; null when unknown. [byte]
     inner_capacity_byte,
     -- Trips of the loop over rows of outer tiles.
     outer_trips_m,
@@ -105,9 +106,9 @@ SELECT
     inner_trips_n,
     -- Trips of the loop over depths of inner tiles within an outer one.
     inner_trips_k,
-    -- Share of an outer tile's columns of input that are loaded: overlapping windows share the rest.
+    -- Share of an outer tile's columns of input that is loaded; overlapping windows share the rest.
     halo_share(taps, image, outer_m, outer_k, m, k, gemm_count) AS outer_halo_fraction,
-    -- Share of an inner tile's columns of input that are loaded; where rows stay a tile is a strip of whole rows of results.
+    -- Share of an inner tile's columns of input that is loaded; a row-stationary tile is a strip of whole result rows.
     CASE
         WHEN dataflow = 'row_stationary'
             THEN LEAST(
@@ -117,30 +118,30 @@ SELECT
             )
         ELSE halo_share(taps, image, inner_m, inner_k, m, k, gemm_count)
     END AS inner_halo_fraction,
-    -- Rows of a window.
+    -- Number of rows of a window.
     window_side,
-    -- Pixels from one window to the next.
+    -- Number of pixels from one window to the next.
     stride,
-    -- Rows of results of an image.
+    -- Number of result rows of an image.
     side,
-    -- Images that an inner tile has results of; of row-stationary arrays.
+    -- Number of images in an inner tile of a row-stationary array.
     strip_images,
-    -- Elements at work at a time where rows stay, a set as high as a window and as wide as a strip; null of other dataflows, and of
-    -- tiles that want more sets than the array has room for.
+    -- Elements of a row-stationary array that work at once, in sets as high as a window and as wide as a strip; null for other
+    -- dataflows, and for tiles that need more sets than fit the array.
     CASE
         WHEN dataflow = 'row_stationary' AND wanted_sets <= array_sets THEN wanted_sets * window_side * strip_rows
     END AS active_elements,
-    -- Times that the array is filled for one inner tile along its rows; null where it wants more sets than the array has room for.
+    -- Number of times that one inner tile fills the array along its rows; null if it needs more sets than fit the array.
     CASE
         WHEN dataflow = 'row_stationary' THEN CASE WHEN wanted_sets <= array_sets THEN 1e0 END
         ELSE CEIL(on_rows / NULLIF(matrix_array_rows, 0e0))
     END AS row_folds,
-    -- Times that the array is filled for one inner tile along its columns.
+    -- Number of times that one inner tile fills the array along its columns.
     CASE
         WHEN dataflow = 'row_stationary' THEN 1e0
         ELSE CEIL(on_columns / NULLIF(matrix_array_columns, 0e0))
     END AS column_folds,
-    -- Steps in which an operand streams through the array, one fold; where rows stay, products of one element.
+    -- Steps in which an operand streams through the array in one fold; in a row-stationary array, products of one element.
     CASE
         WHEN dataflow = 'row_stationary' THEN side * strip_images * element_n * element_k
         ELSE CAST(streamed AS DOUBLE)

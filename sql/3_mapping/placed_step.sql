@@ -1,5 +1,5 @@
--- Every step of every shape on a part with each of its candidate tiles, and where the peak goes that it does not reach: the share
--- that each loss leaves. Multiplied they are the utilization; the smallest is the main loss.
+-- Every step of every shape on a part with each of its candidate tiles, and the share of the peak that remains after each loss. The
+-- product of the shares is the utilization; the smallest is the main loss.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW placed_step AS
 WITH shared_losses AS (
@@ -8,7 +8,7 @@ WITH shared_losses AS (
         CASE WHEN tile_m IS NULL THEN 1e0 ELSE LEAST(1e0, m / NULLIF(covered_rows, 0e0)) END AS row_fraction,
         CASE WHEN tile_n IS NULL THEN 1e0 ELSE LEAST(1e0, n / NULLIF(covered_columns, 0e0)) END AS column_fraction,
         CASE WHEN tile_k IS NULL THEN 1e0 ELSE LEAST(1e0, k / NULLIF(covered_depth, 0e0)) END AS depth_fraction,
-        -- Fewer threads than a block keep a unit busy.
+        -- A unit is busy with fewer threads than a block.
         CASE
             WHEN dataflow <> 'direct' OR threads <= block_threads THEN 1e0
             ELSE threads / NULLIF(CEIL(threads / NULLIF(block_threads, 0e0)) * block_threads, 0e0)
@@ -34,21 +34,22 @@ SELECT
         dataflow, block_threads, covered_rows, covered_columns, covered_depth, busy_fraction, fed_fraction, row_fraction, column_fraction,
         depth_fraction, lane_fraction, other_fraction
     ),
-    -- Rows of the product over those that its tiles cover, or that an array takes at least.
+    -- Ratio of the product's rows to the rows that its tiles cover, or to the minimum of an array.
     row_fraction,
-    -- Columns of the product over those that its tiles cover, or that an array of inputs takes at least.
+    -- Ratio of the product's columns to the columns that its tiles cover, or to the minimum of an array of inputs.
     column_fraction,
-    -- Depth of the product over the depth that its tiles cover.
+    -- Ratio of the product's depth to the depth that its tiles cover.
     depth_fraction,
-    -- Threads over those of all blocks, of which the last may be partly empty.
+    -- Ratio of threads to the threads of all blocks, of which the last may be partly empty.
     lane_fraction,
     busy_fraction,
     fed_fraction,
-    -- Share that all else leaves: starting, streaming, combining what several units have, one column of an array.
+    -- Share that remains after all other losses: starting, streaming, combining the results of several units, one column of an
+    -- array.
     other_fraction,
-    -- The smallest of these shares and of `pipelining_fraction`: `rows` or `columns` that tiles cover besides the product's, `weights`
-    -- or `inputs` that take longer to load than what streams past them, `depth`, `lanes`, `units`, `waves`, `filling`, `feed` or
-    -- `other`; null where nothing is lost.
+    -- Smallest of these shares and of `pipelining_fraction`: `rows` or `columns` of padding, `weights` or `inputs` that take longer
+    -- to load than the other operand streams, `depth`, `lanes`, `units`, `waves`, `filling`, `feed` or `other`; null without a
+    -- loss.
     CASE CASE WHEN utilization_fraction < 1e0 THEN LEAST(
         row_fraction, column_fraction, depth_fraction, lane_fraction, busy_fraction, pipelining_fraction, fed_fraction, other_fraction
     ) END

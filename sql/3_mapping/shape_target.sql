@@ -1,17 +1,17 @@
--- Every distinct shape on every part that can run it, with the part's numbers and the efficiencies that hold for it.
+-- Every distinct shape on every part that can run it, with the part's numbers and the efficiencies that apply.
 -- Grain: run, shape_id, hardware
 CREATE VIEW shape_target AS
 WITH placed_shapes AS (
     SELECT
         s.* EXCLUDE (fault),
-        -- What acts on the whole run is read where its clock is chosen (`clock_step`).
+        -- Numbers of the whole run are joined where its clock is chosen (`clock_step`).
         t.* EXCLUDE (
             backend, precision, fault, tile_fault, dispatch, host_kernel_s, host_view_s, call_s, is_simulated, dense_ops_per_s, tdp_w, static_w,
             clocking_w, standby_w, default_clock_fraction, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling, clock_floor,
             default_precision, calls_aten, main_memory_byte, has_host_link, host_link_byte_per_s, host_link_s, least_w
         ),
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
-        -- PyTorch's libraries have layouts and algorithms of their own: see `convolution_call`, `depthwise_call` and `linear_call`.
+        -- PyTorch's libraries have layouts and algorithms of their own (`convolution_call`, `depthwise_call`, `linear_call`).
         CASE
             WHEN t.family = 'gpu' AND s.converted_byte > 0e0 THEN 'nchw'
             WHEN t.family = 'gpu' AND s.algorithm IS NOT NULL THEN CONCAT(s.layout, '_', s.algorithm)
@@ -32,11 +32,11 @@ WITH placed_shapes AS (
 
 SELECT
     s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, algorithm, is_aliased, known_fault, efficiency_chain),
-    -- How its anchor's tensors lie in memory: `nchw`, `nhwc` or `strided`, on Intel's processors also `aliased`
-    -- (`linear_call`), on GPUs `nchw_own`, `nchw_wide` or `nhwc_wide` (`depthwise_call`).
+    -- Layout of the anchor's tensors in memory: `nchw`, `nhwc` or `strided`; on Intel's processors also `aliased` (`linear_call`);
+    -- on GPUs also `nchw_own`, `nchw_wide` or `nhwc_wide` (`depthwise_call`).
     s.executed_layout AS layout,
-    -- ATen operator of its anchor where that has efficiencies of its own, or `*`; `aten._slow_conv2d_forward` for a
-    -- convolution that PyTorch on a processor runs as a matrix product of its own.
+    -- ATen operator of the anchor if it has efficiencies of its own, else `*`; `aten._slow_conv2d_forward` for a convolution that
+    -- PyTorch on a processor runs as its own matrix product.
     s.efficiency_name AS operator_name,
     e.matrix_fraction,
     e.matrix_half_ops,
@@ -50,7 +50,7 @@ SELECT
     e.paging_fraction,
     e.thread_fraction,
     e.team_ratio,
-    -- Number of the part, the run or a rule that cannot be, for which nothing is said of the shape; null where there is none.
+    -- Impossible number of the part, the run or a rule, for which the shape has no answer; null without one.
     COALESCE(
         s.known_fault,
         CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', CAST(e.faulty_efficiency_id AS VARCHAR)) END

@@ -1,7 +1,7 @@
--- Blocks of a domain-flow product that a unit works on, for every candidate: as many array tiles as the block has, the depth
--- of the slabs that the tile memory holds of both operands, and the level that cannot hold it. A block of one array tile
--- keeps its results in the array, so that slabs of any depth do; a larger one whose reduction is cut keeps them beside the
--- slabs (kpu_tiling: Ti*Tk + Tk*Tj + Ti*Tj <= L2, operands double-buffered).
+-- Blocks of a domain-flow product that a unit computes, for every candidate: the number of array tiles, the depth of the slabs of
+-- both operands in the tile memory, and the level that is too small. A block of one array tile keeps its results in the array, so
+-- that slabs may have any depth; a larger block with a cut reduction keeps results next to the slabs (kpu_tiling: Ti*Tk + Tk*Tj +
+-- Ti*Tj <= L2, operands double-buffered).
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_block AS
 WITH sized_blocks AS (
@@ -102,31 +102,31 @@ SELECT
     tile_m,
     -- Columns of the block.
     tile_n,
-    -- Depth of both operands that the tile memory holds at a time.
+    -- Depth of both operands in the tile memory at once.
     tile_k,
-    -- Tiles of the array that a block of the product has at most.
+    -- Most array tiles in a block of the product.
     block_tiles,
-    -- Tiles of the array down a product.
+    -- Number of array tiles down a product.
     product_count_m,
-    -- Tiles of the array across a product.
+    -- Number of array tiles across a product.
     product_count_n,
     -- Depth of a slice of the reduction.
     slice_k,
-    -- Slabs that the reduction of a block is cut into.
+    -- Number of slabs of the reduction of a block.
     slab_count,
-    -- Depth of one of them.
+    -- Depth of a slab.
     slice_k / NULLIF(slab_count, 0e0) AS slab_k,
     -- Results that wait in the tile memory between slabs. [byte]
     kept_result_byte,
-    -- True where the stream buffers keep a slab of an array tile's rows while columns stream past.
+    -- True if the stream buffers keep a slab of an array tile's rows while columns stream through.
     COALESCE(
         element_byte * (array_rows * slice_k / NULLIF(slab_count, 0e0) + stages * array_columns) <= stream_memory_byte, FALSE
     ) AS holds_rows,
-    -- Bytes of the tile memory that the block takes. [byte]
+    -- Bytes of the block in the tile memory. [byte]
     stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte AS block_byte,
-    -- Bytes of the stream buffers that one step of the array takes. [byte]
+    -- Bytes of one step of the array in the stream buffers. [byte]
     stages * element_byte * (array_rows + array_columns) AS step_byte,
-    -- Innermost level that cannot hold what it must: `stream` or `tile`; null where both can or nothing is known of them.
+    -- Innermost level that is too small: `stream` or `tile`; null if both fit or are unknown.
     CASE
         WHEN stages * element_byte * (array_rows + array_columns) > stream_memory_byte THEN 'stream'
         WHEN tile_k < 1e0 OR stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte > tile_memory_byte THEN 'tile'

@@ -1,7 +1,7 @@
--- Products without tiles, element by element on the vector units: narrow ones (grouped convolutions, few channels), which
--- padding to a tile would waste, those of few rows under a server with kernels for them, and those whose element type no array knows.
--- Spread like any vector work, in blocks of
--- threads: a partly filled last block costs a whole one, so that more threads never take less time.
+-- Products without tiles, computed element by element on the vector units: narrow ones (grouped convolutions, few channels), which
+-- padding to a tile would waste; products of few rows on servers with kernels for them; and products whose element type no array
+-- computes. They are distributed in blocks of threads like any vector work: a partly filled last block costs a whole one, so that
+-- more threads never take less time.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_direct AS
 WITH counted_blocks AS (
@@ -53,7 +53,7 @@ waved_blocks AS (
     FROM counted_blocks
 ),
 
--- The busiest unit moves the rows and results of its own threads and all columns of each product that they belong to.
+-- The busiest unit moves the rows and results of its own threads, and all columns of their products.
 busy_blocks AS (
     SELECT
         *,
@@ -77,26 +77,25 @@ SELECT
     CAST(NULL AS DOUBLE) AS tile_n,
     -- Depth of the tile; null where no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where no tile is cut. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     CASE WHEN is_staged THEN load_unit_byte_per_s * busy_units ELSE tile_memory_byte_per_s END
         AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory where software moves all of them: operands for each result, and results.
-    -- [byte]
+    -- Bytes that cross the border of the tile memory if software moves all of them: operands of each result, and results. [byte]
     staged_byte AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     staged_byte AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     stream_unit_byte_per_s * busy_units AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0) AS tiled_s
 FROM busy_blocks

@@ -1,7 +1,7 @@
--- Output tiles of listed sizes, results with the unit (output-stationary): GPU blocks, NPU and DSP tiles. Tiles spread over
--- the units in waves (CUTLASS, efficient GEMM; wave quantization). A tile's time is its steps, padded in depth, and what
--- filling and draining it costs: steps of the reduction, at most the memory's latency. From the second wave on a unit
--- computes other tiles of the kernel while one fills, where it holds several (LEAST passes over nulls).
+-- Output-stationary tiles of listed sizes: GPU blocks, NPU and DSP tiles, distributed over the units in waves (CUTLASS, efficient
+-- GEMM; wave quantization). The time of a tile is its steps, padded in depth, plus filling and draining, which take some steps of
+-- the reduction, at most the memory's latency. From the second wave on, a unit with several tiles computes others while one fills
+-- (LEAST skips nulls).
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_listed AS
 WITH counted_tiles AS (
@@ -28,7 +28,7 @@ WITH counted_tiles AS (
         s.gemm_count,
         s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         s.is_continued,
-        -- Chunks of prompts, and rounds of a recurrence whose weights no unit holds, follow one another and share no wave.
+        -- Chunks of prompts, and rounds of a recurrence whose weights fit no unit, follow one another and share no wave.
         s.chunk_count * CASE WHEN s.n * s.k * g.element_byte > g.tile_memory_byte THEN GREATEST(s.rounds, 1e0) ELSE 1e0 END AS turns,
         g.element_byte,
         g.stages,
@@ -85,24 +85,24 @@ SELECT
     tile_n,
     -- Depth of the tile; null where no tile is cut.
     tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    -- Bytes other than operands that cross the border of the tile memory. [byte]
     0e0 AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     0e0 AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     computing_s + filling_s + turns * begin_s AS tiled_s
 FROM filled_tiles

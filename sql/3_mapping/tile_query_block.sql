@@ -1,6 +1,6 @@
--- PyTorch's fused attention on processors: threads each take neighbouring blocks of queries and bring keys and values into
--- the product's order anew for every block (FlashAttentionKernel.cpp). The unit with most rows takes longest: whole
--- products, then part of one. What is no product is shared as the products are.
+-- Blocks of PyTorch's fused attention on processors: threads take neighbouring blocks of queries and reorder keys and values anew
+-- for every block (FlashAttentionKernel.cpp). The unit with the most rows takes longest: whole products, then part of one. Other
+-- steps are shared in the same way.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_query_block AS
 WITH counted_blocks AS (
@@ -53,7 +53,7 @@ waved_blocks AS (
     FROM counted_blocks
 ),
 
--- Rows of the unit with most of them.
+-- Rows of the unit with the most rows.
 shared_blocks AS (
     SELECT
         *,
@@ -73,25 +73,25 @@ SELECT
     CASE WHEN is_product THEN tile_n END AS tile_n,
     -- Depth of the tile; null where no tile is cut.
     CASE WHEN is_product THEN tile_k END AS tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    -- Bytes other than operands that cross the border of the tile memory. [byte]
     0e0 AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic, where buffers between them are told apart. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     0e0 AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     CASE
         WHEN is_product
             THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k

@@ -1,5 +1,5 @@
--- Square blocks fitted to a core's own cache, results with the core: products on processors, but for attentions that
--- PyTorch cuts by queries (`tile_query_block`). Blocks spread over the cores in whole waves.
+-- Output-stationary square blocks fitted to a core's own cache: products on processors, except attentions that PyTorch cuts by
+-- queries (`tile_query_block`). Blocks are distributed over the cores in whole waves.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_square AS
 WITH sized_blocks AS (
@@ -54,7 +54,7 @@ counted_blocks AS (
 waved_blocks AS (
     SELECT
         *,
-        -- Rounds that wait for one another share no wave.
+        -- Rounds of a recurrence wait for one another and share no wave.
         GREATEST(rounds, 1e0) AS turns,
         turns * CEIL(tile_count / NULLIF(turns * tile_unit_count, 0e0)) AS waves,
         turns * wave_count(
@@ -74,21 +74,21 @@ SELECT
     tile_n,
     -- Depth of the tile; null where no tile is cut.
     tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands. [byte]
+    -- Bytes other than operands that cross the border of the tile memory. [byte]
     0e0 AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic: into square blocks that the first level holds; 0 without one.
+    -- Bytes that stream from the tile memory to the arithmetic, in square blocks that fit the first level; 0 without that level.
     -- [byte]
     CASE
         WHEN stream_memory_byte IS NULL THEN 0e0
@@ -96,8 +96,8 @@ SELECT
             m * k * CEIL(n / NULLIF(LEAST(stream_block, tile_n), 0e0)) + k * n * CEIL(m / NULLIF(LEAST(stream_block, tile_m), 0e0))
         )
     END AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     stream_memory_byte_per_s AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * sustained_fraction, 0e0) AS tiled_s
 FROM waved_blocks

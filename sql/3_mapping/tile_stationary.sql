@@ -1,9 +1,6 @@
--- Arrays that hold an operand of their own size while the other streams through, max(M, rows) cycles a pass: weights while rows
--- stream (TPU; kpu_dft), or inputs while columns do, which is the same with rows and columns of the product changed about
--- (SCALE-Sim). A pass streams no more than the memory beside the array holds with its results. Units take whole columns of folds of
--- the depth and share those of the rest; partial results of a column that several have meet on their way (`met_columns`). Where
--- software moves every byte (`is_staged`) results leave through the tile memory, partial ones between folds too. What no array
--- computes goes to `tile_direct`.
+-- Passes of arrays with a stationary operand while the other streams through, max(M, rows) cycles per pass: weights stay while rows
+-- stream (TPU; kpu_dft), or inputs stay while columns stream, with the product's rows and columns exchanged (SCALE-Sim). Products
+-- that no array computes go to `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_stationary AS
 WITH sized_tiles AS (
@@ -42,7 +39,7 @@ WITH sized_tiles AS (
         g.divisor,
         g.wave_quantization_fraction,
         g.dataflow = 'input_stationary' AS holds_input,
-        -- What streams, and what lies along the columns of the array.
+        -- Size of the streamed operand, and size along the columns of the array.
         CASE WHEN holds_input THEN s.n ELSE s.m END AS stream_size,
         CASE WHEN holds_input THEN s.m ELSE s.n END AS column_size,
         CASE WHEN holds_input THEN g.listed_n ELSE g.listed_m END AS listed_stream,
@@ -56,12 +53,14 @@ WITH sized_tiles AS (
     WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
+-- A pass streams only what fits the array's memory with its results. Units take whole columns of folds of the depth and share the
+-- last ones, whose partial results meet on their way (`met_columns`).
 counted_tiles AS (
     SELECT
         *,
         CASE WHEN listed_stream > 0e0 THEN LEAST(listed_stream, stream_size) ELSE CEIL(stream_size / NULLIF(divisor, 0e0)) END
             AS asked_stream,
-        -- Equal parts of it that the memory beside the array holds.
+        -- Equal parts of the stream that fit the array's memory.
         CASE
             WHEN held_rows < asked_stream THEN CEIL(asked_stream / NULLIF(CEIL(asked_stream / NULLIF(held_rows, 0e0)), 0e0))
             ELSE asked_stream
@@ -96,24 +95,24 @@ SELECT
     CASE WHEN holds_input THEN streamed ELSE held_columns END AS tile_n,
     -- Depth of the tile; null where no tile is cut.
     tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     1e0 AS unit_tile_count,
     -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
         AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands: partial results of a column of tiles that more than one unit
-    -- has, out and in, and where software moves them results. [byte]
+    -- Bytes other than operands that cross the border of the tile memory: partial results of a column of tiles shared by several
+    -- units, out and in, and results if software moves them. [byte]
     met_byte + CASE WHEN is_staged THEN gemm_count * m * n * element_byte ELSE 0e0 END AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic and back, where software moves them: the streamed operand once a
-    -- fold of columns, the held one once a part of the stream, results, and partial ones between folds of the depth. [byte]
+    -- Bytes that software streams from the tile memory to the arithmetic and back: the streamed operand once per fold of columns,
+    -- the stationary one once per part of the stream, results, and partial results between folds of the depth. [byte]
     CASE
         WHEN is_staged
             THEN gemm_count * (
@@ -123,10 +122,10 @@ SELECT
             )
         ELSE 0e0
     END AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     CASE WHEN is_staged THEN stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) END AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s,
-    -- Share of its columns of input that a tile loads: windows that overlap share the rest.
+    -- Share of a tile's columns of input that is loaded; overlapping windows share the rest.
     halo_share(taps, image, CASE WHEN holds_input THEN held_columns ELSE streamed END, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction
 FROM waved_tiles

@@ -1,4 +1,4 @@
--- Every product of every shape with every candidate tile of every dataflow, and what all dataflows reckon alike.
+-- Every product of every shape with every candidate tile of every dataflow, and the quantities that all dataflows compute alike.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
 WITH all_steps AS (
@@ -32,21 +32,21 @@ SELECT
     ),
     -- Units that get work.
     LEAST(tile_count / NULLIF(unit_tile_count, 0e0), tile_unit_count) AS units_allocated,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile, pixels that windows share once a tile of an
-    -- array; 0 where no tile is cut. [byte]
+    -- Bytes that the tiles load from the last-level cache: operands again for every tile, and pixels shared by windows once per
+    -- tile of an array; 0 where no tile is cut. [byte]
     reload_byte,
-    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    -- Time to load these bytes; 0 when the bandwidth is unknown. [s]
     COALESCE(reload_byte / NULLIF(load_byte_per_s, 0e0), 0e0) AS reload_s,
     stream_byte,
-    -- Time in which they stream; 0 when the bandwidth is unknown. [s]
+    -- Time to stream these bytes; 0 when the bandwidth is unknown. [s]
     COALESCE(stream_byte / NULLIF(stream_byte_per_s, 0e0), 0e0) AS stream_s,
-    -- Bytes the tile keeps next to its unit; 0 where no tile is cut. [byte]
+    -- Bytes of the tile next to its unit; 0 where no tile is cut. [byte]
     COALESCE(
         stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n)
         + COALESCE(kept_result_byte, 4e0 * tile_m * tile_n), 0e0
     ) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s,
-    -- Threads of a block, where it is those of the vector units; null: `arithmetic_tile` has them.
+    -- Threads of a block of vector units; null for tiles, whose threads are in `arithmetic_tile`.
     CAST(NULL AS DOUBLE) AS block_threads
 FROM tiled_steps

@@ -1,9 +1,6 @@
--- Output-stationary wavefronts of an array (domain flow, KPU; every array whose results stay): K + R + C - 2 cycles for the first
--- tile of R x C results and max(K, R) more for each that follows (kpu_tilesched). A unit takes its tiles in blocks of several
--- arrays' size; where the reduction of a block is cut into slabs, its partial results wait in the tile memory between them. A split
--- reduction is summed in rounds of pairs. Blocks that a level cannot hold are no rows here (`tile_block`). Derived in
--- docs/cost-model/kpu.md. Bytes take as long as those of the busiest unit, whose tiles are whole ones. What no array computes
--- goes to `tile_direct`.
+-- Output-stationary wavefronts of an array (domain flow, KPU; every array with stationary results): K + R + C - 2 cycles for the
+-- first tile of R x C results and max(K, R) more for each that follows (kpu_tilesched; derived in docs/cost-model/kpu.md). Blocks
+-- that exceed a level have no rows (`tile_block`), and products that no array computes go to `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
@@ -14,7 +11,7 @@ WITH counted_tiles AS (
     WHERE overflowing_level IS NULL
 ),
 
--- Tiles of the busiest unit: whole blocks.
+-- Tiles of the busiest unit, in whole blocks.
 waved_tiles AS (
     SELECT
         *,
@@ -23,18 +20,20 @@ waved_tiles AS (
     FROM counted_tiles
 ),
 
+-- A unit takes its tiles in blocks of several arrays: partial results of a reduction in slabs wait in the tile memory, and a split
+-- reduction is summed in rounds of pairs. Bytes take as long as those of the busiest unit, whose tiles are whole ones.
 timed_tiles AS (
     SELECT
         *,
         slab_k + array_rows + array_columns - 2e0 + (effective_waves * slab_count - 1e0) * GREATEST(slab_k, array_rows) AS cycles,
-        -- Rounds in which the partial results of a split reduction meet, and what one round brings to a unit.
+        -- Rounds in which the partial results of a split reduction are added, and the time of one round for a unit.
         CASE
             WHEN split_k > 1e0
                 THEN GREATEST(CEIL(LOG2(split_k) - 1e-9), CEIL(waves * (split_k - 1e0) / NULLIF(split_k, 0e0)))
             ELSE 0e0
         END AS combining_rounds,
         COALESCE(4e0 * array_rows * array_columns / NULLIF(load_unit_byte_per_s, 0e0), 0e0) AS round_s,
-        -- Rows and columns of all tiles over those of the product, were every tile as large as the largest.
+        -- Ratios of the rows and columns of all tiles to those of the product, if every tile is as large as the largest.
         LEAST(m, array_rows) * product_count_m / NULLIF(m, 0e0) AS whole_m,
         LEAST(n, array_columns) * product_count_n / NULLIF(n, 0e0) AS whole_n,
         halo_share(taps, image, tile_m, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction,
@@ -62,16 +61,16 @@ SELECT
     tile_n,
     -- Depth of the tile; null where no tile is cut.
     tile_k,
-    -- Tiles, or blocks of threads.
+    -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Rounds in which all tiles are done.
+    -- Number of rounds until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     effective_waves * slice_k / NULLIF(cycles, 0e0) AS pipelining_fraction,
-    -- Tiles that a unit takes together.
+    -- Number of tiles that a unit computes together.
     LEAST(block_tiles, tile_count) AS unit_tile_count,
     kept_result_byte,
-    -- Rate at which all units' tiles are loaded together; null when unknown. [byte/s]
+    -- Rate at which all units together load tiles; null when unknown. [byte/s]
     CASE
         WHEN is_staged
             THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
@@ -79,19 +78,19 @@ SELECT
                 / NULLIF(loaded_row_byte * whole_m + loaded_column_byte * whole_n + carried_result_byte * whole_m * whole_n, 0e0)
         ELSE tile_memory_byte_per_s
     END AS load_byte_per_s,
-    -- Bytes that cross the border of the tile memory besides operands: results where software moves them, and partial ones of a
-    -- split. [byte]
+    -- Bytes other than operands that cross the border of the tile memory: results if software moves them, and partial results of a
+    -- split reduction. [byte]
     gemm_count * carried_result_byte AS carried_byte,
-    -- Bytes that stream from the tile memory to the arithmetic and back: operands for each array's tile (rows once a block
-    -- where the buffers hold a slab of them), results, and partial ones between slabs. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic and back: operands for each tile of an array (rows once per block if
+    -- the buffers fit a slab of them), results, and partial results between slabs. [byte]
     gemm_count * (streamed_row_byte + streamed_column_byte + streamed_result_byte) AS stream_byte,
-    -- Rate at which all units draw them together; null when unknown. [byte/s]
+    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
     stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
     * (streamed_row_byte + streamed_column_byte + streamed_result_byte)
     / NULLIF(streamed_row_byte * whole_m + streamed_column_byte * whole_n + streamed_result_byte * whole_m * whole_n, 0e0)
         AS stream_byte_per_s,
-    -- Time of its tiles, filled and drained, with no other bound. [s]
+    -- Time of the tiles with filling and draining, without other bounds. [s]
     cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s,
-    -- Share of its columns of input that a tile loads: windows that overlap share the rest.
+    -- Share of a tile's columns of input that is loaded; overlapping windows share the rest.
     halo_fraction
 FROM timed_tiles

@@ -1,7 +1,7 @@
--- Every step of every shape that is no product, on the vector units, spread in blocks of threads: a partly filled last block
--- costs a whole one, so that more threads never take less time. On a domain-flow part units without a block share the
--- elements that each result comes of, and combine what they have in rounds of pairs; a depthwise convolution runs in one
--- column of the arrays where that is faster (docs/cost-model/kpu.md). Columns as in `tile_step`; no tile is cut.
+-- Every step of every shape other than a product, on the vector units in blocks of threads: a partly filled last block costs a
+-- whole one, so that more threads never take less time. On a domain-flow part, units without a block share the elements of each
+-- result and combine partial results in rounds of pairs; a depthwise convolution runs in one column of the arrays if that is faster
+-- (docs/cost-model/kpu.md). Columns are those of `tile_step`; no tile is cut.
 -- Grain: run, shape_id, hardware, step_id
 CREATE VIEW vector_step AS
 WITH blocked_steps AS (
@@ -37,7 +37,7 @@ WITH blocked_steps AS (
     WHERE NOT s.is_product AND (s.query_count IS NULL OR NOT r.cuts_queries)
 ),
 
--- A round brings the partial results of a block from one unit to another, in single precision, and adds them.
+-- A round moves the partial results of a block from one unit to another in single precision, and adds them.
 combined_steps AS (
     SELECT
         *,
@@ -48,8 +48,8 @@ combined_steps AS (
     FROM blocked_steps
 ),
 
--- The most parts of a block that there are units for, but no more than pay: block_s / p + round_s * LOG2(p) is least at
--- p = LN(2) * block_s / round_s, which is fewer than a result has elements.
+-- Most parts of a block for which there are units and which pay: block_s / p + round_s * LOG2(p) is least at p = LN(2) * block_s /
+-- round_s, fewer than the elements of a result.
 shared_steps AS (
     SELECT
         *,
@@ -81,7 +81,7 @@ streamed_steps AS (
     FROM shared_steps
 ),
 
--- What comes of many elements is no faster than they arrive, and the first of them crosses the array.
+-- Results of many elements take at least as long as these arrive, and the first element must cross the array.
 timed_steps AS (
     SELECT
         *,
@@ -96,13 +96,13 @@ timed_steps AS (
 
 SELECT
     run, shape_id, hardware, arithmetic, step_id, is_product, product_count,
-    -- Null: no candidates.
+    -- Null, because there are no candidates.
     CAST(NULL AS BIGINT) AS candidate,
-    -- True on matrix units, false on vector units.
+    -- True for matrix units, false for vector units.
     COALESCE(column_s < spread_s, FALSE) AS is_matrix,
-    -- Element type the unit computes in.
+    -- Element type that the unit computes in.
     CASE WHEN column_s < spread_s THEN matrix_precision ELSE executed_precision END AS executed_precision,
-    -- Tiling strategy; null: no tile is cut.
+    -- Tiling strategy; null, because no tile is cut.
     CAST(NULL AS VARCHAR) AS strategy,
     unit_count AS tile_unit_count,
     -- Peak of all units together. [ops/s]
@@ -118,15 +118,15 @@ SELECT
     gemm_count,
     macs, threads, taps, image, query_count, query_heads, compute_precision,
     element_byte,
-    -- Rows of the tile; null: no tile is cut.
+    -- Rows of the tile; null, because no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_m,
-    -- Columns of the tile; null: no tile is cut.
+    -- Columns of the tile; null, because no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_n,
-    -- Depth of the tile; null: no tile is cut.
+    -- Depth of the tile; null, because no tile is cut.
     CAST(NULL AS DOUBLE) AS tile_k,
-    -- Blocks of threads, or parts of them.
+    -- Number of blocks of threads, or of parts of them.
     block_count * part_count AS tile_count,
-    -- Rounds in which all blocks are done.
+    -- Number of rounds until all blocks are done.
     waves,
     -- Share of the time in which the pipeline is full.
     1e0 AS pipelining_fraction,
@@ -134,14 +134,14 @@ SELECT
     LEAST(block_count * part_count, unit_count) AS units_allocated,
     -- Bytes loaded again for every tile. [byte]
     0e0 AS reload_byte,
-    -- Time in which they are. [s]
+    -- Time to load these bytes. [s]
     0e0 AS reload_s,
-    -- Bytes that stream from the tile memory to the arithmetic and back, where buffers between them are told apart: the elements
-    -- of each result anew. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic and back, the elements of each result anew; 0 if stream buffers are
+    -- not modelled. [byte]
     stream_byte,
-    -- Time in which they do; 0 when the bandwidth is unknown. [s]
+    -- Time to stream these bytes; 0 when the bandwidth is unknown. [s]
     stream_s,
-    -- Bytes a tile keeps next to its unit. [byte]
+    -- Bytes of a tile next to its unit. [byte]
     0e0 AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     LEAST(spread_s, column_s) AS ideal_s,

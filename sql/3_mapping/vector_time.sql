@@ -1,25 +1,25 @@
--- What the steps of a shape that are no products take on the vector units.
+-- Time and traffic on the vector units of the steps of a shape that are not products.
 -- Grain: run, shape_id, hardware
 CREATE VIEW vector_time AS
 SELECT
     run,
     shape_id,
     hardware,
-    -- Such steps that the part has a rate for.
+    -- Number of these steps for which the part has a rate.
     COUNT(*) AS vector_step_count,
-    -- Time of those steps at full efficiency. [s]
+    -- Time of these steps at full efficiency. [s]
     SUM(ideal_s) AS vector_ideal_s,
-    -- Time of an operation on a vector unit, of the slowest step. [s]
+    -- Time of an operation on a vector unit, for the slowest step. [s]
     MAX(CASE WHEN flops > 0e0 THEN 1e0 / NULLIF(unit_ops_per_s, 0e0) ELSE 0e0 END) AS vector_op_s,
-    -- Time of those steps at the vector units' peak. [s]
+    -- Time of these steps at the vector units' peak. [s]
     SUM(flops / NULLIF(peak_ops_per_s, 0e0)) AS vector_naive_s,
-    -- Their energy; null when a coefficient is missing. [J]
+    -- Energy of these steps; null when a coefficient is missing. [J]
     SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS vector_energy_j,
-    -- Bytes that stream from the tile memory to them. [byte]
+    -- Bytes that stream from the tile memory for these steps. [byte]
     SUM(stream_byte) AS vector_stream_byte,
-    -- Time in which they do. [s]
+    -- Time to stream these bytes. [s]
     SUM(stream_s) AS vector_stream_s,
-    -- Units that get work of the widest step.
+    -- Units that get work in the widest step.
     MAX(units_allocated) AS vector_units_allocated
 FROM vector_step
 GROUP BY run, shape_id, hardware

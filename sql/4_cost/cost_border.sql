@@ -11,13 +11,13 @@ SELECT
     CASE WHEN v.shape_id IS NULL THEN 0e0 ELSE v.vector_energy_j END AS vector_energy_j,
     COALESCE(v.vector_stream_byte, 0e0) AS vector_stream_byte,
     COALESCE(v.vector_stream_s, 0e0) AS vector_stream_s,
-    -- Bytes that pass the memories next to the units whatever the tile: all, where software moves them through every level. [byte]
+    -- Bytes that pass the memories next to the units with any tile: all, if software moves them through every level. [byte]
     CASE WHEN p.is_staged THEN p.moved_byte ELSE 0e0 END AS staged_byte,
-    -- Time of these bytes from the last-level cache; 0 when the bandwidth is unknown. [s]
+    -- Time to load these bytes from the last-level cache; 0 when the bandwidth is unknown. [s]
     COALESCE(staged_byte / NULLIF(LEAST(p.tile_memory_byte_per_s, p.cache_byte_per_s), 0e0), 0e0) AS staged_load_s,
-    -- Bytes that pass the first level whatever the tile; 0 without one. [byte]
+    -- Bytes that pass the first level with any tile; 0 without that level. [byte]
     CASE WHEN p.stream_level IS NULL THEN 0e0 ELSE p.moved_byte END AS passing_byte,
-    -- Time of these bytes; 0 when the bandwidth is unknown. [s]
+    -- Time to move these bytes; 0 when the bandwidth is unknown. [s]
     COALESCE(
         passing_byte / NULLIF(
             CASE

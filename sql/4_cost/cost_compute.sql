@@ -1,18 +1,18 @@
--- Arithmetic: both kinds of unit work at once. Tiles that lose more than the library's let a class be faster than they are,
--- but not than the peak of all units, the naive figure.
+-- Arithmetic: both kinds of unit work at once. If tiles here lose more than the library's, a class may be faster than they allow,
+-- but not than the peak of all units (`naive_s`).
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_compute AS
 SELECT
     *,
-    -- Time at the peak of all units with no memory: the naive figure. Peaks are those at the clock of the part's default power
-    -- mode, which may be above or below the one that its datasheet's peaks are stated at. [s]
+    -- Naive time: all units at their peak without memory. Peaks are those at the clock of the part's default power mode, which may
+    -- differ from the clock of the datasheet's peaks. [s]
     GREATEST(matrix_naive_s, direct_naive_s + vector_naive_s) AS naive_s,
     -- Time of the arithmetic: the slower of the two kinds of unit, at least naive_s. [s]
     GREATEST(matrix_s, vector_s, naive_s) AS compute_s,
-    -- Share of the peak that shapes and wave quantization leave: naive_s over the time of the busier kind of unit at full
-    -- efficiency; 1 without arithmetic.
+    -- Share of the peak that remains after losses of shape and wave quantization: ratio of `naive_s` to the time of the busier kind
+    -- of unit at full efficiency; 1 without arithmetic.
     COALESCE(naive_s / NULLIF(GREATEST(matrix_ideal_s, direct_ideal_s + vector_ideal_s), 0e0), 1e0) AS utilization_fraction,
-    -- Roofline bound: work at peak against unique traffic at peak bandwidth (Williams et al. 2009). [s]
+    -- Roofline bound: the longer of work at the peak and unique traffic at the peak bandwidth (Williams et al. 2009). [s]
     GREATEST(naive_s, dram_byte / NULLIF(dram_byte_per_s, 0e0)) AS roofline_s,
     -- Energy of the arithmetic; null when a coefficient is missing. [J]
     product_energy_j + vector_energy_j AS compute_energy_j

@@ -1,14 +1,14 @@
--- Main memory: its traffic at the peak bandwidth and the share of it that kernels of the class reach at this size
--- (memory_half_byte: the bytes a unit at which half of it is reached, of the units that the part's file states: bytes that the
--- memory wants under way are its own, and units added do not change them).
+-- Main memory: its traffic at the peak bandwidth and at the share of it that kernels of the class reach at this size.
+-- `memory_half_byte` is the bytes per unit at which half of that share is reached; it counts the units of the part's file, because
+-- added units do not change the bytes that the memory needs in flight.
 -- Term: dram, memory, dram_byte, dram_byte_per_s, memory_fraction, dram_s, dram_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_dram AS
 SELECT
     *,
-    -- Traffic of main memory: all traffic less what the last-level cache serves. [byte]
+    -- Traffic of main memory: all traffic except the bytes that the last-level cache serves. [byte]
     moved_byte - resident_byte AS dram_byte,
-    -- Time of main memory: dram_byte over peak bandwidth and memory efficiency. [s]
+    -- Time of main memory: `dram_byte` divided by peak bandwidth and memory efficiency. [s]
     (dram_byte + CASE WHEN moved_byte > 0e0 THEN memory_half_byte * stated_unit_count ELSE 0e0 END)
     / NULLIF(dram_byte_per_s * memory_fraction, 0e0) AS dram_s,
     -- Energy of main memory; null when a coefficient is missing. [J]

@@ -1,10 +1,9 @@
--- Accesses that each thread of PyTorch's own GPU kernel makes one after another; channels-last, each element has a thread
--- of its own.
+-- Dependent accesses of each thread of PyTorch's own GPU kernel. In channels-last each element has a thread of its own.
 -- Term: latency, memory, accesses, , , latency_bound_s,
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_latency_bound AS
 SELECT
     *,
-    -- Time of those accesses; 0 where others answer for it. [s]
+    -- Time of these accesses; 0 for other kernels. [s]
     CASE WHEN follows_strides AND layout <> 'nhwc' THEN accesses * memory_latency_s ELSE 0e0 END AS latency_bound_s
 FROM cost_cache

@@ -6,7 +6,7 @@
 CREATE VIEW cost_library AS
 SELECT
     *,
-    -- Kernels that write and read it.
+    -- Number of kernels that write and read these bytes.
     CASE
         WHEN family <> 'gpu' OR reorder_fraction IS NULL THEN 0e0
         ELSE chunk_count * (
@@ -15,12 +15,12 @@ SELECT
             + CASE WHEN calls_library AND unpacked_byte > 0e0 THEN 1e0 ELSE 0e0 END
         )
     END AS library_kernel_count,
-    -- Written and read again. [byte]
+    -- Bytes written and read again. [byte]
     CASE
         WHEN library_kernel_count = 0e0 THEN 0e0
         ELSE score_byte + CASE WHEN calls_library THEN operand_byte + unpacked_byte ELSE 0e0 END
     END AS library_written_byte,
-    -- Part of it that the last-level cache serves; 0 where its bandwidth is unknown or it has none. [byte]
+    -- Part of `library_written_byte` that the last-level cache serves; 0 without a cache or when its bandwidth is unknown. [byte]
     CASE
         WHEN library_kernel_count = 0e0 OR COALESCE(cache_byte_per_s, 0e0) = 0e0 THEN 0e0
         ELSE cached_copy(score_byte, room_byte, chunk_count)
@@ -30,15 +30,15 @@ SELECT
                 ELSE 0e0
             END
     END AS library_cached_byte,
-    -- Time of it: its bytes over the peak bandwidths of main memory and cache and its efficiency, and the gaps of its kernels; 0
-    -- where operands are used as they lie. [s]
+    -- Time to move these bytes at the peak bandwidths of main memory and cache and their efficiency, plus the gaps of these
+    -- kernels; 0 without them. [s]
     CASE
         WHEN library_kernel_count = 0e0 THEN 0e0
         ELSE (library_written_byte - library_cached_byte) / NULLIF(dram_byte_per_s * reorder_fraction, 0e0)
             + COALESCE(library_cached_byte / NULLIF(cache_byte_per_s * reorder_fraction, 0e0), 0e0)
             + library_kernel_count * kernel_gap_s
     END AS library_s,
-    -- Energy of it; null when a coefficient is missing. [J]
+    -- Energy to move these bytes; null when a coefficient is missing. [J]
     (library_written_byte - library_cached_byte) * dram_j_per_byte
     + level_energy(cache_level, library_cached_byte, cache_j_per_byte) AS library_energy_j
 FROM cost_reorder

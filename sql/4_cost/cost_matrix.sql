@@ -1,10 +1,10 @@
--- Matrix units: the tiles' time over the share of it that kernels of the class reach at this size (matrix_half_ops: the
--- operations a unit at which half of it is reached).
+-- Matrix units: the time of the tiles divided by the share of it that kernels of the class reach at this size (`matrix_half_ops`:
+-- the operations per unit at which half of that share is reached).
 -- Term: matrix, engine, , , matrix_fraction, matrix_s, product_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_matrix AS
 SELECT
     *,
-    -- Time of the matrix units: operations over peak, utilization and efficiency. [s]
+    -- Time of the matrix units: operations divided by peak, utilization and efficiency. [s]
     unit_time(matrix_ideal_s, matrix_half_ops, matrix_op_s, matrix_fraction) AS matrix_s
 FROM cost_memory

@@ -1,4 +1,4 @@
--- All memory levels of a shape with its tile, summed.
+-- Sum of all memory levels of a shape with its tile.
 -- Sum: memory_s, seconds, memory
 -- Sum: memory_energy_j, joules, memory exposed
 -- Grain: run, shape_id, hardware
@@ -7,8 +7,8 @@ SELECT
     *,
     -- Time of the slowest memory level. [s]
     GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
-    -- Level of memory_s, of equal ones the outermost: `dram`, the last-level cache or the tile memory; `latency` where
-    -- dependent accesses take longest, `row` where the blocks of a normalization do, `thread` where few threads do.
+    -- Memory level that takes `memory_s`, the outermost of equal ones: `dram`, the last-level cache or the tile memory; `latency`
+    -- for dependent accesses, `row` for the blocks of a normalization, `thread` for few threads.
     CASE memory_s
         WHEN COALESCE(dram_s, 0e0) THEN 'dram'
         WHEN cache_s THEN cache_level

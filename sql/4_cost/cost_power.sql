@@ -6,8 +6,8 @@ SELECT
     *,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
     compute_energy_j + memory_energy_j AS dynamic_energy_j,
-    -- Part of it that falls with the voltage: arithmetic, the last-level cache and the memories next to the units; null when a
-    -- coefficient is missing. [J]
+    -- Part of `dynamic_energy_j` that falls with the voltage: arithmetic, the last-level cache and the memories next to the units;
+    -- null when a coefficient is missing. [J]
     compute_energy_j + cache_energy_j + reload_energy_j + stream_energy_j AS clocked_energy_j,
     -- Time of the slowest memory on the units' clock: the last-level cache and the memories next to the units. [s]
     GREATEST(cache_s, reload_s, staged_stream_s) AS clocked_memory_s

@@ -1,5 +1,5 @@
--- The memories next to the units, which the tiles load operands from, again for every tile; without such a memory they load them
--- from the last-level cache, whose own term counts each byte once.
+-- Memories next to the units, from which every tile loads its operands anew. Without such a memory tiles load from the last-level
+-- cache, whose own term counts each byte once.
 -- Term: reload, memory, reload_byte, tile_memory_byte_per_s, , reload_s, reload_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_reload AS

@@ -1,4 +1,4 @@
--- Start and end of a processor's team of threads, in every kernel except single-threaded ones and in every round of a recurrence.
+-- Start and join of a processor's team of threads, in every kernel except single-threaded ones and in every round of a recurrence.
 -- On a GPU a round is two kernels, product and gates; if units keep the recurrence's weights, about half the layer's, one kernel
 -- runs all rounds, which exchange their state through memory.
 -- Term: team, exposed, , , , team_s,
@@ -6,8 +6,8 @@
 CREATE VIEW cost_team AS
 SELECT
     *,
-    -- Time in which the team of threads begins and ends, or a GPU's rounds follow one another; 0 for one thread and where nothing is
-    -- known of threads. [s]
+    -- Time to start and join the team of threads, or the time between a GPU's rounds; 0 for one thread and when threads are
+    -- unknown. [s]
     CASE
         WHEN family = 'gpu' AND rounds > 1e0
             THEN 2e0 * rounds * CASE

@@ -1,5 +1,5 @@
--- Every shape on every part with the candidate tile that it runs its products with: the one that makes the kernel fastest
--- (`tile_rank`), which keeps time monotone in batch and in every resource.
+-- Every shape on every part with the candidate tile of its products: the one with the fastest kernel (`tile_rank`), which keeps
+-- time monotone in batch and in every resource.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_tile AS
 WITH chosen_tiles AS (
@@ -39,7 +39,8 @@ SELECT
         chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
     ),
     -- Reason why the kernel has no answer: an impossible number of the part, a step without a rate, or a memory too small for any
-    -- tile of its products; else null. The steps between two products of an attention by blocks of queries belong to them.
+    -- tile of its products; else null. In an attention by blocks of queries, steps between the two products count as parts of
+    -- these.
     CASE
         WHEN number_fault IS NULL AND query_count IS NULL AND vector_step_count < step_count - product_count
             THEN 'no rate for a step'
@@ -55,15 +56,15 @@ SELECT
     COALESCE(chosen_matrix_naive_s, 0e0) AS matrix_naive_s,
     COALESCE(chosen_direct_naive_s, 0e0) AS direct_naive_s,
     CASE WHEN candidate_count = 0 THEN 0e0 ELSE chosen_product_energy_j END AS product_energy_j,
-    -- Bytes the memories next to the units load from the last-level cache. [byte]
+    -- Bytes that the memories next to the units load from the last-level cache. [byte]
     GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
     -- Time of these loads. [s]
     GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,
-    -- Bytes that stream from there to the arithmetic and back, where buffers between them are told apart. [byte]
+    -- Bytes that stream from these memories to the arithmetic and back; 0 if stream buffers are not modelled. [byte]
     GREATEST(COALESCE(chosen_stream_byte, 0e0) + vector_stream_byte, passing_byte) AS stream_byte,
     -- Time of that stream. [s]
     GREATEST(COALESCE(chosen_stream_s, 0e0) + vector_stream_s, passing_s) AS stream_s,
-    -- Units that get work; all of them where the kernel has no steps.
+    -- Units that get work; all units for a kernel without steps.
     CASE
         WHEN step_count = 0 THEN unit_count
         ELSE GREATEST(COALESCE(chosen_units_allocated, 0e0), vector_units_allocated)

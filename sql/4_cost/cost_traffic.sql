@@ -1,11 +1,10 @@
--- Bytes of a shape on a part: traffic across its border, spills of a domain-flow chain, and the share served by a last-level cache
--- that fits a kernel's inputs from earlier kernels and its results together. Data that streams through too small a cache is evicted
--- before it is read again; where software places data, the batch runs in groups that fit if re-reading weights costs less.
--- `weights_resident`, or a part whose programs do so (`part.keeps_weights`), keeps the weights that fit next to the activations.
--- Each later file adds one mechanism; `cost_untiled` and `cost_memory` sum them.
+-- Bytes of a shape on a part: traffic across its border, spills of a domain-flow chain, and the share that the last-level cache
+-- serves, if a kernel's inputs from earlier kernels and its results fit it together. `weights_resident`, or a part whose programs
+-- keep weights (`part.keeps_weights`), keeps those that fit next to the activations. Each later file adds one mechanism;
+-- `cost_untiled` and `cost_memory` sum them.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_traffic AS
--- One step after another: the engine writes a column out wherever the same SELECT names it again.
+-- One step after another, because the engine expands a column wherever the same SELECT names it again.
 WITH roomy_shapes AS (
     SELECT
         p.*,
@@ -53,6 +52,7 @@ fitting_samples AS (
     FROM counted_groups
 ),
 
+-- The batch runs in groups that fit if software places data and re-reading weights costs less.
 grouped_samples AS (
     SELECT
         *,
@@ -73,22 +73,24 @@ SELECT
     room_byte,
     -- Bytes that an earlier kernel and this one write, in a chunk of prompts. [byte]
     local_byte,
-    -- Share of the weights that the last-level cache keeps from run to run.
+    -- Share of the weights that the last-level cache keeps between runs.
     held_weight_fraction,
-    -- Bytes of it left for activations by the weights kept next to one sample's activations; those of the whole batch fit next to
-    -- the others. [byte]
+    -- Bytes of the last-level cache for activations: less the kept weights if these fit only next to one sample's activations, else
+    -- all. [byte]
     activation_room_byte,
-    -- Groups of samples that would fit the last-level cache one after another; 1 where the batch is not taken apart.
+    -- Number of groups of samples that would fit the last-level cache one after another; 1 if the batch is not divided.
     fitting_groups,
-    -- Groups that the batch is taken in: as many as fit, if their weights are less than what would leave the chip.
+    -- Number of groups of the batch: as many as fit, if the weights read again are fewer bytes than the activations that would
+    -- otherwise leave the chip.
     group_count,
-    -- Weights read again: for every group or pass but the first. [byte]
+    -- Weights read again, for every group or pass except the first. [byte]
     (GREATEST(group_count, pass_count) - 1e0) * weight_byte AS reread_weight_byte,
-    -- Bytes across the border, plus those that a domain-flow chain moves (`chain_cut`). [byte]
+    -- Bytes across the border, plus those of a domain-flow chain's cuts (`chain_cut`), and of weights, keys and values read again.
+    -- [byte]
     traffic_byte + reread_cache_byte + spilled_byte + (group_count - LEAST(group_count, pass_count)) * weight_byte AS moved_byte,
-    -- Links of a domain-flow chain that do not fit on chip.
+    -- Number of links of a domain-flow chain that do not fit on the chip.
     COALESCE(chain_cut_count, 0) AS cut_count,
-    -- Part of the traffic the last-level cache serves. [byte]
+    -- Part of the traffic that the last-level cache serves. [byte]
     CASE
         WHEN cache_state = 'hot' AND traffic_byte <= cache_byte THEN traffic_byte
         WHEN cache_state <> 'cold' AND local_byte <= activation_room_byte * group_count THEN produced_byte + output_byte

@@ -9,8 +9,8 @@ SELECT
     *,
     -- Time of the slowest memory level except those next to the units. [s]
     GREATEST(dram_s, cache_s, latency_bound_s, row_s, thread_s) AS untiled_s,
-    -- Energy of those levels; null when a coefficient is missing. [J]
+    -- Energy of these levels; null when a coefficient is missing. [J]
     dram_energy_j + cache_energy_j + reorder_energy_j + library_energy_j AS untiled_energy_j,
-    -- Time of what neither overlaps with arithmetic nor with memory: library calls, pages, teams of threads. [s]
+    -- Time that overlaps neither arithmetic nor memory: library calls, pages, teams of threads. [s]
     team_s + reorder_s + library_s + convert_s + paging_s AS exposed_s
 FROM cost_paging

@@ -4,6 +4,6 @@
 CREATE VIEW cost_vector AS
 SELECT
     *,
-    -- Time of the vector units: operations over peak, utilization and efficiency. [s]
+    -- Time of the vector units: operations divided by peak, utilization and efficiency. [s]
     unit_time(direct_ideal_s + vector_ideal_s, vector_half_ops, GREATEST(direct_op_s, vector_op_s), vector_fraction) AS vector_s
 FROM cost_matrix

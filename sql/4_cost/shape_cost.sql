@@ -27,8 +27,8 @@ WITH possible_costs AS (
 
 SELECT
     *,
-    -- The part of the faster of compute_s and memory_s that does not overlap. [s]
+    -- Part of the shorter of `compute_s` and `memory_s` that does not overlap. [s]
     serial_time(compute_s, memory_s, overlap_fraction) AS serial_s,
-    -- Time at full clock: the larger of compute_s and memory_s plus serial_s, at least feed_s, and exposed_s. [s]
+    -- Time at full clock: the longer of `compute_s` and `memory_s` plus `serial_s`, at least `feed_s`, plus `exposed_s`. [s]
     busy_time(compute_s, memory_s, feed_s, exposed_s, overlap_fraction) AS unlimited_s
 FROM possible_costs

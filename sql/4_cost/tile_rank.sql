@@ -1,12 +1,12 @@
--- Time of a shape with each candidate tile, as in `shape_cost` at full clock. A shape without products has one row, without a
--- candidate. Among times equal within rounding, less energy ranks first, then the lower number: both are added to the time in
--- shares smaller than any real difference and larger than rounding.
+-- Time of a shape with each candidate tile, as in `shape_cost` at full clock. A shape without products has one row without a
+-- candidate. Times that are equal within rounding are ranked by energy, then by number: both are added to the time in shares
+-- smaller than any real difference and larger than rounding.
 -- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_rank AS
 SELECT
     p.*,
     t.* EXCLUDE (run, shape_id, hardware),
-    -- Time of the first level, where there is one. [s]
+    -- Time of the first level; 0 without that level. [s]
     GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
     -- Time of the arithmetic with the tile. [s]
     GREATEST(
@@ -29,12 +29,12 @@ SELECT
         AS tile_energy_j,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]
     tile_energy_j + p.untiled_energy_j + p.vector_energy_j AS dynamic_energy_j,
-    -- Time the kernel keeps the device busy at full clock. [s]
+    -- Time that the kernel keeps the device busy at full clock. [s]
     busy_time(
         compute_s, slowest_memory_s, CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END, p.exposed_s, p.overlap_fraction
     ) AS unlimited_s,
-    -- That time, with energy and number in shares of it. A difference of logarithms is a relative difference of energy,
-    -- whatever else the kernel takes. [s]
+    -- That time with energy and number added in small shares. A difference of logarithms is a relative difference of energy,
+    -- independent of the kernel's other costs. [s]
     unlimited_s * (
         1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
     ) AS rank_s

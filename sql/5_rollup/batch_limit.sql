@@ -1,5 +1,5 @@
--- Between which batches the largest one lies that fits a part's main memory, all other conditions of the scenario kept: the
--- memory at each kernel is affine in the batch (`held_term`) but for the rounding of storages to blocks.
+-- Bounds of the largest batch that fits a part's main memory under the other conditions of the scenario. Memory at each kernel is
+-- affine in the batch (`held_term`) except for the rounding of storages to blocks.
 -- Grain: run, hardware
 CREATE VIEW batch_limit AS
 WITH kernel_sums AS (
@@ -32,31 +32,31 @@ SELECT
     t.hardware,
     -- Main memory of the part. [byte]
     MAX(h.dram_byte) AS dram_byte,
-    -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
+    -- Main memory of the framework's process: the driver's context, stacks and code; null when unknown. [byte]
     MAX(CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END) AS context_byte,
-    -- Block that the allocator rounds up to. [byte]
+    -- Block size of the allocator. [byte]
     MAX(k.block_byte) AS block_byte,
-    -- Weights, buffers and constants, and what the backend leaves free. [byte]
+    -- Weights, buffers and constants, and the memory that the backend leaves free. [byte]
     MAX(k.resident_byte + k.reserve_fraction * h.dram_byte) AS resident_byte,
-    -- Key-value cache of a sample. [byte]
+    -- Key-value cache of one sample. [byte]
     MAX(k.kv_cache_sample_byte) AS kv_cache_sample_byte,
-    -- Activations and the backend's scratch memory, over activations.
+    -- Ratio of activations plus the backend's scratch memory to activations.
     MAX(k.workspace_factor) AS workspace_factor,
-    -- Memory each further sample takes at the kernel that sets the limit. [byte]
+    -- Memory of each further sample at the kernel that sets the limit. [byte]
     MAX(k.grown_byte) AS grown_byte,
-    -- No larger batch fits: storages unrounded; null when memory does not grow with the batch.
+    -- Upper bound: with unrounded storages no larger batch fits; null when memory does not grow with the batch.
     MIN(FLOOR(
         (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.fixed_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
         / NULLIF(k.grown_byte, 0e0)
     )) AS upper_batch,
-    -- This batch fits, if it is not 0: every block rounded up by a whole one.
+    -- Lower bound: this batch fits even if every block is rounded up by a whole one; 0 if none does.
     GREATEST(0e0, MIN(
         FLOOR(
             (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.rounded_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
             / NULLIF(k.grown_byte, 0e0)
         )
     )) AS lower_batch,
-    -- The same for the last-level cache in place of main memory.
+    -- Lower bound for the last-level cache instead of main memory.
     GREATEST(0e0, MIN(
         FLOOR((h.cache_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
     )) AS on_chip_batch

@@ -1,11 +1,11 @@
--- Every shape on every part with what the power limit of its run acts on: the limit of the power mode, and six clocks from the
--- fullest that the mode allows down to the slowest, in equal ratios. A mode is one of the part's own by its name, or a limit in
--- watts at the default clocks; parts that have no mode of the name asked for, cannot be set to a limit so low, or have no link
--- for as many devices as the run has or to the host's memory that it rests on, are left out.
+-- Every shape on every part with the inputs of its power limit: the limit of the power mode and six clocks in equal ratios, from
+-- the highest of the mode to the lowest. A power mode is one of the part's by name, or a limit in watts at the default clocks.
+-- Parts are left out if they have no such mode, cannot be set so low, or lack the links to other devices or to the host that the
+-- run needs.
 -- Grain: run, hardware, shape_id
 CREATE VIEW clock_step AS
--- A device reads more than its share of the work where heads of keys are fewer than devices: it does so many whole kernels as it reads
--- bytes of, each with less arithmetic.
+-- With fewer heads of keys than devices, a device reads more than its share of the work: it counts as that many whole kernels as it
+-- reads bytes of, each with less arithmetic.
 WITH worked_shapes AS (
     SELECT
         s.*,
@@ -48,7 +48,7 @@ limited_shapes AS (
     SELECT
         s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s, device_share, moved_share, work_share),
         s.kernel_gap_s + s.launch_s AS kernel_gap_s,
-        -- What memory wants under way is no less for a part of a kernel (`cost_dram`).
+        -- A part of a kernel needs as many bytes in flight as the whole kernel (`cost_dram`).
         s.kernel_count * CASE
             WHEN s.device_share IS NULL THEN 1e0
             WHEN s.compute_s < s.memory_s
@@ -104,36 +104,37 @@ limited_shapes AS (
 
 SELECT
     * EXCLUDE (limit_w, clock_0, run_call_s, kernel_count, launch_count, device_count, exchange_s, kernel_gap_s),
-    -- Device time between two dependent kernels: the part's gap under the backend, and what its version takes to launch one. [s]
+    -- Device time between two dependent kernels: the part's gap under the backend, plus the launch time of the engine's version.
+    -- [s]
     kernel_gap_s,
-    -- Kernels of the shape, each as much of one as a device of the run does of it.
+    -- Number of kernels of the shape, each counted as the fraction that one device of the run does.
     kernel_count,
-    -- Kernels of the shape that a device launches.
+    -- Number of kernels of the shape that one device launches.
     launch_count,
     device_count,
-    -- Time of a run in which its devices send one another partial results, and weights, cache and inputs come from the host's
-    -- memory before the kernels that read them; a processor has them there. [s]
+    -- Time for a run's devices to exchange partial results, and for weights, cache and inputs to arrive from the host's memory
+    -- before the kernels that read them; on a processor these are already there. [s]
     exchange_s,
-    -- Power that the run may draw on average; null when unknown. [W]
+    -- Average power that the run may draw; null when unknown. [W]
     limit_w,
-    -- Fullest clock of the power mode, against the full clock of the default one.
+    -- Ratio of the highest clock of the power mode to the full clock of the default one.
     clock_0,
     -- Host time to issue the kernels of the shape; 0 where one launch starts them all. [s]
     CASE
         WHEN dispatch = 'graph' THEN 0e0
         ELSE (launch_count * host_kernel_s + view_count * host_view_s) * host_factor
     END AS issue_s,
-    -- Host time of the whole run, paid once and part of no kernel: by the version of the backend, or else the part's row;
-    -- with what its devices send one another. [s]
+    -- Host time of the whole run, paid once and by no kernel: by the engine's version, else by the part's row, plus `exchange_s`.
+    -- [s]
     run_call_s,
-    -- Clock 1/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
+    -- Clock 1/5 of the way to the lowest, in equal ratios, relative to the full clock of the default power mode.
     clock_0 * POWER(clock_floor, 0.2e0) AS clock_1,
-    -- Clock 2/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
+    -- Clock 2/5 of the way to the lowest, in equal ratios, relative to the full clock of the default power mode.
     clock_0 * POWER(clock_floor, 0.4e0) AS clock_2,
-    -- Clock 3/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
+    -- Clock 3/5 of the way to the lowest, in equal ratios, relative to the full clock of the default power mode.
     clock_0 * POWER(clock_floor, 0.6e0) AS clock_3,
-    -- Clock 4/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
+    -- Clock 4/5 of the way to the lowest, in equal ratios, relative to the full clock of the default power mode.
     clock_0 * POWER(clock_floor, 0.8e0) AS clock_4,
-    -- Clock 5/5 of the way down to the slowest, against the full clock of the default power mode, in equal ratios.
+    -- Lowest clock, relative to the full clock of the default power mode.
     clock_0 * POWER(clock_floor, 1.0e0) AS clock_5
 FROM limited_shapes

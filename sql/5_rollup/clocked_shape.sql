@@ -1,5 +1,5 @@
--- Every shape on every part at the clock that its run sustains. Where that is the slowest, units pause until the average power of
--- the run is its limit; so they do for what the clock between two steps leaves above it.
+-- Every shape on every part at the clock that its run sustains. Units pause until the run's average power meets its limit, at the
+-- lowest clock and for the rest that the clock between two steps leaves.
 -- Term: power, power, , , , power_s,
 -- Grain: run, hardware, shape_id
 CREATE VIEW clocked_shape AS
@@ -37,9 +37,9 @@ SELECT
         memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
         clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
-    -- Time with the pauses that the limit asks for, against the time without; null where static power alone is above the limit.
+    -- Ratio of the time with the pauses of the power limit to the time without; null if static power alone exceeds the limit.
     pause_ratio,
-    -- Power that the run may draw on average; null when unknown. [W]
+    -- Average power that the run may draw; null when unknown. [W]
     limit_w AS tdp_w,
     -- Power that flows whenever clocks run, at the clock of the run; null when unknown. [W]
     run_static_w AS static_w,
@@ -47,7 +47,7 @@ SELECT
     product_energy_j * voltage_square AS product_energy_j,
     -- Energy of all other arithmetic at the voltage of the run; null when a coefficient is missing. [J]
     vector_energy_j * voltage_square AS vector_energy_j,
-    -- Energy of arithmetic at the voltage of the run; null when a coefficient is missing. [J]
+    -- Energy of all arithmetic at the voltage of the run; null when a coefficient is missing. [J]
     compute_energy_j * voltage_square AS compute_energy_j,
     -- Energy of the last-level cache at the voltage of the run; null when a coefficient is missing. [J]
     cache_energy_j * voltage_square AS cache_energy_j,
@@ -59,14 +59,14 @@ SELECT
     memory_energy_j - (cache_energy_j + reload_energy_j + stream_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
     -- Energy of arithmetic and traffic at the voltage of the run; null when a coefficient is missing. [J]
     dynamic_energy_j - clocked_energy_j * (1e0 - voltage_square) AS dynamic_energy_j,
-    -- Time the kernel keeps the device busy at the clock of the run, pauses included. [s]
+    -- Time that the kernel keeps the device busy at the clock of the run, pauses included. [s]
     clocked_s * pause_ratio AS busy_s,
     -- Time that the power limit or the power mode adds. [s]
     busy_s - unlimited_s AS power_s,
-    -- True when the power limit or the power mode sets the pace: it makes the kernel longer, and what runs on the units' clock
-    -- takes longest, or pauses take most of the time.
+    -- True if the power limit or the power mode sets the pace: it makes the kernel longer, and either the units' clock sets the
+    -- time or pauses take most of it.
     busy_s > unlimited_s * (1e0 + 1e-9)
     AND (GREATEST(compute_s, clocked_memory_s, feed_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
-    -- busy_s plus the gap between kernels. [s]
+    -- Busy time plus the gap between kernels. [s]
     busy_s + kernel_gap_s AS device_s
 FROM paused_times

@@ -1,4 +1,4 @@
--- Every kernel of every run on one part: its place in the run and the cost of its shape.
+-- Every kernel of every run on one part: its position in the run and the cost of its shape.
 -- Term: issue, host, , , , host_issue_s,
 -- Grain: run, hardware, kernel_id
 CREATE VIEW kernel_cost AS

@@ -1,5 +1,5 @@
--- Energy-delay product of every kernel: local, and attributed so that it adds up. With E and T of the run, its share is
--- (e*T + t*E) / 2, which sums to E*T with that of the run's call (`model_edp`), which belongs to no kernel.
+-- Energy-delay product of every kernel, local and as an additive share of the run's. With E and T of the run, the share of a kernel
+-- is (e*T + t*E) / 2. The shares sum to E*T together with that of the run's call (`model_edp`), which belongs to no kernel.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_edp AS
 WITH run_totals AS (
@@ -7,7 +7,7 @@ WITH run_totals AS (
         *,
         SUM(latency_s) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
         + run_call_s AS run_s,
-        -- Unknown as soon as one kernel's is: a sum passes over nulls.
+        -- Null if one kernel's energy is null, because a sum skips nulls.
         CASE
             WHEN COUNT(*) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
                 = COUNT(energy_j) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
@@ -21,7 +21,7 @@ attributed_shares AS (
     SELECT
         *,
         0.5e0 * (energy_j * run_s + latency_s * run_j) AS edp_js,
-        -- Rounded, or the last digits of a sum of times would rank kernels that are alike.
+        -- Rounded, because the last digits of a sum of times would rank equal kernels.
         ROUND(0.5e0 * (energy_j / NULLIF(run_j, 0e0) + latency_s / NULLIF(run_s, 0e0)), 12) AS rounded_fraction
     FROM run_totals
 ),
@@ -64,19 +64,19 @@ SELECT
     energy_j,
     -- Energy times latency of the kernel alone. [J s]
     energy_j * latency_s AS local_edp_js,
-    -- Its share of the run's energy-delay product; adds up. [J s]
+    -- Share of the run's energy-delay product; shares add up. [J s]
     edp_js,
-    -- Share of edp_js from arithmetic. [J s]
+    -- Part of `edp_js` from arithmetic. [J s]
     compute_energy_j * run_s AS compute_edp_js,
-    -- Share of edp_js from traffic. [J s]
+    -- Part of `edp_js` from traffic. [J s]
     memory_energy_j * run_s AS memory_edp_js,
-    -- Share of edp_js from static power and delay. [J s]
+    -- Part of `edp_js` from static power and delay. [J s]
     edp_js - (compute_energy_j + memory_energy_j) * run_s AS static_edp_js,
-    -- edp_js as a share of the run's.
+    -- Ratio of `edp_js` to the run's energy-delay product.
     edp_js / NULLIF(run_j * run_s, 0e0) AS edp_fraction,
     -- Rank by edp_js, 1 the largest.
     CAST(edp_rank AS BIGINT) AS edp_rank,
-    -- Share of all kernels up to this rank.
+    -- Cumulative share of the kernels up to this rank.
     cumulative_js / NULLIF(run_j * run_s, 0e0) AS cumulative_fraction,
     -- Time that the run pays once, outside of kernels. [s]
     run_call_s,

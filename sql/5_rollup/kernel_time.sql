@@ -1,7 +1,5 @@
--- Additive time and energy of every kernel on every target: device time behind the host's dispatch. `async_queue`: kernel i
--- ends at cumulative device time plus the largest lead of the host so far, end_i = D_i + max over j <= i of
--- (issue_j - D_(j-1)), and latency_s = end_i - end_(i-1). `serial`: host and device add. `graph`: one launch. What the run
--- pays once (`run_call_s`) is a term of the run and of no kernel. Only latency_s adds up.
+-- Additive time and energy of every kernel on every target: device time, delayed by the host's dispatch. Only latency_s adds up,
+-- together with the run's call (`run_call_s`), to the time of the run.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_time AS
 WITH cumulated_times AS (
@@ -48,21 +46,23 @@ SELECT
     run.sequence,
     run.scenario_id,
     * EXCLUDE (run, issued_s, device_end_s, end_s, latency_s, run_fault),
-    -- When it ends, from the start of the first kernel. [s]
+    -- End of the kernel, from the start of the first kernel. `async_queue`: cumulative device time plus the largest lead of the
+    -- host so far, end_i = D_i + max over j <= i of (issue_j - D_(j-1)); `serial`: host and device times add; `graph`: one launch.
+    -- [s]
     end_s,
-    -- Time that it adds to the run. [s]
+    -- Time that the kernel adds to the run. [s]
     latency_s,
-    -- Part of latency_s in which the device waits: dispatch and gaps. [s]
+    -- Part of `latency_s` in which the device waits: dispatch and gaps. [s]
     CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,
     -- Static power at the clock of the run, static_w, times latency_s; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
-    -- Static energy of units for the time and the share in which they do not work: without work, or idle by the kernel's
-    -- shape and waves; null when a coefficient is missing. [J]
+    -- Static energy of units that do not work: without a tile, or idle by the kernel's shape and waves; null when a coefficient is
+    -- missing. [J]
     static_w * (latency_s - busy_s * LEAST(utilization_fraction, units_allocated / NULLIF(unit_count, 0e0)))
         AS wasted_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
     dynamic_energy_j + static_w * latency_s AS energy_j,
-    -- What sets its pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads` or `balanced` between the first two.
+    -- Resource that sets the pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads`, or `balanced` between the first two.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'

@@ -1,5 +1,5 @@
--- How every step of every kernel sits on a part: products with the tile their shape runs with (`tile_choice`), all other
--- steps on the vector units. A kernel without arithmetic has one row without a step.
+-- Mapping of every step of every kernel to the units of a part: products with the tile of their shape (`tile_choice`), other steps
+-- on the vector units. A kernel without arithmetic has one row without a step.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW mapped_step AS
 SELECT
@@ -38,13 +38,13 @@ SELECT
     CASE WHEN k.dram_s > 0e0 THEN k.dram_byte / NULLIF(k.dram_byte_per_s * k.dram_s, 0e0) ELSE 1e0 END
         AS memory_efficiency_fraction,
     s.step_id,
-    -- Number of the tile it runs with; null on the vector units without one.
+    -- Number of the step's tile; null on the vector units without one.
     s.candidate,
     -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`; null without a step.
     CASE WHEN s.is_matrix THEN 'matrix' WHEN NOT s.is_matrix THEN 'vector' END AS unit,
-    -- Element type the unit computes in; null without a step.
+    -- Element type that the unit computes in; null without a step.
     s.executed_precision,
-    -- Tiling strategy; null for steps that are no products.
+    -- Tiling strategy; null for steps other than products.
     s.strategy,
     s.macs,
     s.flops,
@@ -65,17 +65,17 @@ SELECT
     s.tile_n,
     -- Depth of the tile; null where no tile is cut.
     s.tile_k,
-    -- Tiles, or blocks of threads; null without a step.
+    -- Number of tiles, or of blocks of threads; null without a step.
     s.tile_count,
-    -- Units that can take them; null without a step.
+    -- Units that can take these tiles; null without a step.
     s.tile_unit_count,
-    -- Units that get work; without a step all of them.
+    -- Units that get work; all units without a step.
     COALESCE(s.units_allocated, k.unit_count) AS units_allocated,
-    -- Rounds in which all tiles are done; null without a step.
+    -- Number of rounds until all tiles are done; null without a step.
     s.waves,
     -- Share of the tile's time in which the pipeline is full; null without a step.
     s.pipelining_fraction,
-    -- Share of the peak that shape and wave quantization leave; 1 without arithmetic.
+    -- Share of the peak that remains after losses of shape and wave quantization; 1 without arithmetic.
     COALESCE(s.utilization_fraction, 1e0) AS utilization_fraction,
     s.row_fraction,
     s.column_fraction,
@@ -86,9 +86,9 @@ SELECT
     s.other_fraction,
     s.main_loss,
     s.loaded_rows,
-    -- Bytes the tiles load from the last-level cache, operands again for every tile. [byte]
+    -- Bytes that the tiles load from the last-level cache, operands again for every tile. [byte]
     COALESCE(s.reload_byte, 0e0) AS reload_byte,
-    -- Bytes the tile keeps next to its unit. [byte]
+    -- Bytes of the tile next to its unit. [byte]
     COALESCE(s.tile_byte, 0e0) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included; null without a step. [s]
     s.ideal_s

@@ -1,7 +1,6 @@
--- Time, energy and energy-delay product of every operator: its kernel's, shared among the operators the
--- kernel fuses by operations times architectural modifier; where the kernel computes nothing, by the
--- elements its operators write, else equally. Inserted kernels (conversions, copies, biases) belong to the operator
--- they are made for.
+-- Time, energy and energy-delay product of every operator: its share of its kernel's, by operations times architectural modifier;
+-- in a kernel without operations by the elements that its operators write, else equally. Inserted kernels (conversions, copies,
+-- biases) belong to the operator that they serve.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id
 CREATE VIEW operator_cost AS
 WITH operator_flops AS (
@@ -41,7 +40,7 @@ weighted_members AS (
         CASE WHEN is_fused THEN a.fused_modifier ELSE a.base_modifier END AS modifier,
         COALESCE(f.flops, 0e0) * modifier AS weight
     FROM kernel_edp AS k
-    -- An inserted kernel has no members but its anchor.
+    -- An inserted kernel has no member except its anchor.
     LEFT JOIN kernel_members AS m
         ON m.model = k.model AND m.backend = k.backend AND m.kernel_id = k.kernel_id
     LEFT JOIN operator_flops AS f
@@ -96,19 +95,19 @@ SELECT
     kernel_id,
     operator_id,
     kernel_class,
-    -- True of a kernel that the backend inserts for the operator.
+    -- True for a kernel that the backend inserts for the operator.
     kernel_id <> fused_kernel_id AS is_inserted,
-    -- True of an operator that shares its kernel with others.
+    -- True for an operator that shares its kernel with others.
     is_fused,
-    -- Relative weight of its class on the architecture in a kernel of its own.
+    -- Relative weight of the operator's class on the architecture in a kernel of its own.
     base_modifier,
-    -- Relative weight of its class on the architecture that is in force here: the base, or the one within a fused kernel.
+    -- Relative weight used for this kernel: the base, or the one within a fused kernel.
     modifier,
-    -- Operations.
+    -- Number of operations.
     flops,
-    -- Independent output elements.
+    -- Number of independent output elements.
     threads,
-    -- Share of the kernel it answers for; a kernel's shares sum to 1. Null where the weight of a member cannot be.
+    -- Share of the kernel's cost; a kernel's shares sum to 1; null if a member's weight is impossible.
     share_fraction,
     -- Share of the kernel's latency. [s]
     share_fraction * latency_s AS latency_s,
@@ -116,6 +115,6 @@ SELECT
     share_fraction * energy_j AS energy_j,
     -- Share of the kernel's attributed energy-delay product. [J s]
     share_fraction * edp_js AS edp_js,
-    -- Its edp_js as a share of the run's.
+    -- Ratio of the operator's `edp_js` to the run's.
     share_fraction * edp_fraction AS edp_fraction
 FROM shared_members

@@ -1,5 +1,5 @@
--- Kernels of a run in as many consecutive groups of about equal time as there are devices: the stages of a pipeline, and what the
--- other strategies of `parallel_plan` need of them.
+-- Kernels of a run in as many consecutive groups of about equal time as there are devices: the stages of a pipeline, with the sums
+-- that the other strategies of `parallel_plan` need.
 -- Grain: run, hardware, device_count, pipeline_group
 CREATE VIEW parallel_group AS
 WITH grouped_kernels AS (
@@ -11,7 +11,7 @@ WITH grouped_kernels AS (
         CASE WHEN k.is_split THEN device_share(COALESCE(k.fewer_pieces, k.pieces), d.device_count) ELSE 1e0 END AS cache_share,
         LEAST(d.device_count - 1e0, FLOOR(k.middle_s / NULLIF(k.kernels_s, 0e0) * d.device_count)) AS pipeline_group,
         CASE WHEN k.crossing_byte IS NOT NULL THEN k.position END AS cut_position,
-        -- A share r of the weights is met by one batch, 1 - (1 - r)^N by N of them, of which each device holds some whole experts.
+        -- One batch uses a share r of the experts' weights, N batches 1 - (1 - r)^N, of which each device has some whole experts.
         COALESCE(
             (1e0 - POWER(1e0 - LEAST(1e0, k.expert_read_byte / NULLIF(k.weight_byte, 0e0)), d.device_count))
             * k.weight_byte * device_share(k.expert_count, d.device_count) / NULLIF(k.expert_read_byte, 0e0), 1e0
@@ -23,7 +23,7 @@ WITH grouped_kernels AS (
 SELECT
     run,
     hardware,
-    -- Devices.
+    -- Number of devices.
     CAST(device_count AS BIGINT) AS device_count,
     -- Number of the pipeline group, from 0.
     pipeline_group,
@@ -31,37 +31,37 @@ SELECT
     MAX(run_call_s) AS run_call_s,
     -- Time of the group's kernels. [s]
     SUM(latency_s) AS group_s,
-    -- Host time to issue them. [s]
+    -- Host time to issue the group's kernels. [s]
     SUM(host_issue_s) AS host_issue_s,
-    -- Part of their time that tensor parallel leaves to the other devices. [s]
+    -- Part of their time that the other devices take over in tensor parallel. [s]
     SUM(busy_s * (1e0 - tensor_share)) AS tensor_spared_s,
-    -- Bytes that all-reduces add up in tensor parallel. [byte]
+    -- Bytes of the all-reduces in tensor parallel. [byte]
     SUM(all_reduce_byte) AS all_reduce_byte,
-    -- All-reduces in tensor parallel.
+    -- Number of all-reduces in tensor parallel.
     CAST(SUM(CASE WHEN all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_reduce_count,
-    -- Bytes that all-gathers collect in tensor parallel. [byte]
+    -- Bytes of the all-gathers in tensor parallel. [byte]
     SUM(all_gather_byte) AS all_gather_byte,
-    -- All-gathers in tensor parallel.
+    -- Number of all-gathers in tensor parallel.
     CAST(SUM(CASE WHEN all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_gather_count,
     -- Bytes that expert parallel sends to experts and back. [byte]
     SUM(all_to_all_byte) AS all_to_all_byte,
-    -- All-to-alls in expert parallel.
+    -- Number of all-to-alls in expert parallel.
     CAST(SUM(CASE WHEN all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_to_all_count,
     -- Weights of experts that a device reads in expert parallel. [byte]
     SUM(expert_read_byte * expert_read_factor) AS expert_read_byte,
-    -- Time that it does not take to read those of others. [s]
+    -- Time saved because a device does not read the experts of others. [s]
     SUM(expert_read_s * (1e0 - expert_read_factor)) AS expert_spared_s,
     -- Weights of the group. [byte]
     SUM(weight_byte) AS weight_byte,
-    -- Part of them that a device has in tensor parallel. [byte]
+    -- Part of the group's weights on one device in tensor parallel. [byte]
     SUM(weight_byte * tensor_share) AS tensor_weight_byte,
     -- Key-value cache that the group reads. [byte]
     SUM(kv_cache_byte) AS kv_cache_byte,
-    -- Part of it that a device has in tensor parallel. [byte]
+    -- Part of this cache on one device in tensor parallel. [byte]
     SUM(kv_cache_byte * cache_share) AS tensor_cache_byte,
-    -- Experts of a layer; null without any.
+    -- Number of experts of a layer; null without experts.
     MAX(expert_count) AS expert_count,
-    -- Part of them that is experts'. [byte]
+    -- Part of the group's weights that belongs to experts. [byte]
     SUM(CASE WHEN is_expert THEN weight_byte ELSE 0e0 END) AS expert_weight_byte,
     -- Bytes that the group sends to the next. [byte]
     COALESCE(MAX_BY(crossing_byte, cut_position), 0e0) AS send_byte

@@ -1,4 +1,4 @@
--- Every kernel of a run on a part, how it behaves when the model is split over several (`split_kernel`), and when it runs.
+-- Every kernel of a run on a part with its times and its behaviour when the model is split over several devices (`split_kernel`).
 -- Grain: run, hardware, kernel_id
 CREATE VIEW parallel_kernel AS
 SELECT
@@ -7,14 +7,14 @@ SELECT
     k.kernel_id,
     k.position,
     k.latency_s,
-    -- Part of it in which the device works. [s]
+    -- Part of `latency_s` in which the device works. [s]
     k.latency_s - k.overhead_s AS busy_s,
     k.host_issue_s,
     k.run_call_s,
     s.is_split,
     s.pieces,
     s.fewer_pieces,
-    -- Part of its time that goes by heads of keys, where they are fewer: that in which the cache is read.
+    -- Share of its time that depends on the number of heads of keys, if these are fewer: the time to read the cache.
     GREATEST(
         s.fewer_fraction,
         CASE WHEN k.compute_s < k.memory_s THEN COALESCE(k.kv_cache_byte / NULLIF(k.traffic_byte, 0e0), 0e0) ELSE 0e0 END
@@ -25,9 +25,9 @@ SELECT
     s.all_gather_byte,
     s.is_expert,
     s.all_to_all_byte,
-    -- Weights of experts that it reads; 0 of other kernels. [byte]
+    -- Weights of experts that the kernel reads; 0 for other kernels. [byte]
     CASE WHEN s.is_expert THEN k.weight_byte ELSE 0e0 END AS expert_read_byte,
-    -- Part of its time in which reading those sets the pace. [s]
+    -- Part of its time in which reading these weights sets the pace. [s]
     CASE
         WHEN s.is_expert AND k.compute_s < k.memory_s
             THEN (k.latency_s - k.overhead_s) * k.weight_byte / NULLIF(k.traffic_byte, 0e0)
@@ -35,7 +35,7 @@ SELECT
     END AS expert_read_s,
     s.weight_byte,
     s.crossing_byte,
-    -- Middle of it, from the start of the first kernel. [s]
+    -- Middle of the kernel's time, from the start of the first kernel. [s]
     k.end_s - 0.5e0 * k.latency_s AS middle_s,
     -- Time of all kernels of the run. [s]
     MAX(k.end_s) OVER (PARTITION BY s.run, k.hardware) AS kernels_s

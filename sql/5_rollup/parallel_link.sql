@@ -1,6 +1,5 @@
--- What the strategies of `parallel_plan` are worked out from: sums over the kernels of a run, over those that are split, and
--- over the largest of as many consecutive groups of about equal time as there are devices, beside each link that joins so
--- many.
+-- Inputs of the strategies of `parallel_plan` for every link and number of devices: sums over the kernels of a run, over those that
+-- are split, and over the largest of the consecutive groups of about equal time, one per device.
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_link AS
 WITH run_sums AS (
@@ -39,7 +38,7 @@ SELECT
     s.run,
     s.hardware,
     k.interconnect,
-    -- Devices.
+    -- Number of devices.
     CAST(s.device_count AS BIGINT) AS device_count,
     k.link_byte_per_s,
     k.link_s,
@@ -48,43 +47,43 @@ SELECT
     k.collective_byte_per_s,
     k.collective_assumed_count,
     s.run_call_s,
-    -- Time of all its kernels. [s]
+    -- Time of all kernels of the run. [s]
     s.kernels_s,
     -- Time of the run on a single part: the call and all kernels. [s]
     s.run_call_s + s.kernels_s AS single_s,
-    -- Host time to issue everything, the call included. [s]
+    -- Host time to issue all kernels, the call included. [s]
     s.run_call_s + s.host_issue_s AS host_issue_s,
-    -- Part of kernels_s that tensor parallel leaves to the other devices. [s]
+    -- Part of `kernels_s` that the other devices take over in tensor parallel. [s]
     s.tensor_spared_s,
-    -- Bytes that all-reduces add up in tensor parallel. [byte]
+    -- Bytes of the all-reduces in tensor parallel. [byte]
     s.all_reduce_byte,
-    -- All-reduces in tensor parallel.
+    -- Number of all-reduces in tensor parallel.
     CAST(s.all_reduce_count AS BIGINT) AS all_reduce_count,
-    -- Bytes that all-gathers collect in tensor parallel. [byte]
+    -- Bytes of the all-gathers in tensor parallel. [byte]
     s.all_gather_byte,
-    -- All-gathers in tensor parallel.
+    -- Number of all-gathers in tensor parallel.
     CAST(s.all_gather_count AS BIGINT) AS all_gather_count,
     -- Bytes that expert parallel sends to experts and back. [byte]
     s.all_to_all_byte,
-    -- All-to-alls in expert parallel.
+    -- Number of all-to-alls in expert parallel.
     CAST(s.all_to_all_count AS BIGINT) AS all_to_all_count,
     -- Weights of experts that a device reads in expert parallel. [byte]
     s.expert_read_byte,
-    -- Time that it does not take to read those of others. [s]
+    -- Time saved because a device does not read the experts of others. [s]
     s.expert_spared_s,
-    -- Share of the weights that a device has in tensor parallel.
+    -- Share of the weights on one device in tensor parallel.
     COALESCE(s.tensor_weight_fraction, 1e0) AS tensor_weight_fraction,
-    -- Share of the key-value cache that it has.
+    -- Share of the key-value cache on one device in tensor parallel.
     COALESCE(s.tensor_cache_fraction, 1e0) AS tensor_cache_fraction,
-    -- Share of the key-value cache of the pipeline group that has most of it.
+    -- Share of the key-value cache in the pipeline group with the most of it.
     COALESCE(s.group_cache_fraction, 1e0) AS group_cache_fraction,
-    -- Share of the experts that a device has in expert parallel.
+    -- Share of the experts on one device in expert parallel.
     device_share(s.expert_count, s.device_count) AS expert_share,
-    -- Share of the weights that are experts'.
+    -- Share of the weights that belongs to experts.
     COALESCE(s.expert_weight_fraction, 0e0) AS expert_weight_fraction,
-    -- Share of the weights that the heaviest pipeline group needs.
+    -- Share of the weights in the pipeline group with the most of them.
     COALESCE(s.group_weight_fraction, 1e0) AS group_weight_fraction,
-    -- Pipeline groups that have kernels.
+    -- Number of pipeline groups with kernels.
     s.group_count,
     -- Time of the kernels of the slowest pipeline group. [s]
     s.group_s,
@@ -92,7 +91,7 @@ SELECT
     s.group_sent_byte,
     -- Bytes that all pipeline groups send. [byte]
     s.sent_byte,
-    -- Pipeline groups that send.
+    -- Number of pipeline groups that send.
     CAST(s.send_count AS BIGINT) AS send_count,
     m.is_training,
     -- Weights, buffers and constants. [byte]
@@ -101,9 +100,9 @@ SELECT
     e.kv_cache_byte,
     -- Gradients and activations at their peak, blocks and workspace included. [byte]
     e.gradient_byte + e.activation_byte + e.rounding_byte + e.workspace_byte AS activation_byte,
-    -- What a device sends in a ring all-reduce, of what is added up (Patarasuk and Yuan 2009).
+    -- Ratio of the bytes that a device sends in a ring all-reduce to the bytes that are reduced (Patarasuk and Yuan 2009).
     2e0 * (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS reduce_share,
-    -- What it sends in an all-gather or an all-to-all, of what is collected.
+    -- Ratio of the bytes that a device sends in an all-gather or all-to-all to the bytes that are collected.
     (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS gather_share
 FROM run_sums AS s
 INNER JOIN part_link AS k

@@ -1,7 +1,7 @@
--- The clock that every run sustains: the fullest at which the average power of the run, over its whole time, is at most its
--- limit. Between two steps power is taken for a power law of the clock, twice: once through the steps, then through the clock
--- that this gives and the step on the limit's other side. The slower step, which fits, stands where what lies between is not
--- sooner done: static power may leave so little there that units would pause for longer than a slower clock takes.
+-- Clock that every run sustains: the highest at which the run's average power over its whole time is within its limit. Between two
+-- steps power is interpolated as a power law of the clock, first through the two steps, then through the resulting clock and the
+-- step on the limit's other side. The lower step is used if the clocks between are not faster: static power may leave so little
+-- there that units would pause for longer than a lower clock takes.
 -- Grain: run, hardware, shape_id
 CREATE VIEW run_clock AS
 WITH limited_steps AS (
@@ -19,7 +19,7 @@ WITH limited_steps AS (
     FROM step_power
 ),
 
--- The step that fits, the fuller one that does not, and the step beyond either.
+-- The step within the limit, the next higher one, which exceeds it, and the step beyond each.
 step_pairs AS (
     SELECT
         *,
@@ -92,9 +92,9 @@ SELECT
         power_0_w, power_1_w, power_2_w, power_3_w, power_4_w, power_5_w, step, slow_clock, slow_s, slow_w, full_clock, full_s, full_w, fuller_clock,
         fuller_s, slower_clock, slower_s, first_clock, first_square, first_w, second_clock, second_square, is_between
     ),
-    -- Clock that the run sustains, against the full clock of the default power mode.
+    -- Ratio of the clock that the run sustains to the full clock of the default power mode.
     CASE WHEN is_between THEN second_clock ELSE slow_clock END AS clock_fraction,
-    -- Least time that its kernels keep the device busy at that clock. [s]
+    -- Least time that the run's kernels keep the device busy at that clock. [s]
     CASE
         WHEN is_between
             THEN time_between(second_clock, slow_clock, slow_s, slower_clock, slower_s, full_clock, full_s, fuller_clock, fuller_s)

@@ -1,7 +1,6 @@
--- Time and energy of every run on every part; on several devices, work and traffic of each of them and the energy of all. A kernel that
--- the host issues ahead of the device starts when both are ready, so
--- that the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`. Host and device add
--- where dispatch is `serial`; a `graph` is launched once. What the run pays once is run_call_s.
+-- Time and energy of every run on every part; on several devices the work and traffic of one device and the energy of all. With
+-- `async_queue` the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`; with `serial` host
+-- and device times add; a `graph` is launched once. Time that the run pays once is `run_call_s`.
 -- Grain: run, hardware
 -- At hand: as model_cost
 CREATE VIEW run_cost AS
@@ -50,7 +49,7 @@ SELECT
     host_factor,
     cache_state,
     power,
-    -- Kernels launched.
+    -- Number of kernels launched.
     CAST(kernel_count AS BIGINT) AS kernel_count,
     macs,
     flops,
@@ -60,22 +59,22 @@ SELECT
     dram_byte,
     -- Time of one run. [s]
     latency_s,
-    -- Part of it in which arithmetic sets the pace. [s]
+    -- Part of `latency_s` in which arithmetic sets the pace. [s]
     compute_s,
-    -- Part of it in which a memory level sets the pace. [s]
+    -- Part of `latency_s` in which a memory level sets the pace. [s]
     memory_s,
-    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
+    -- Part of `latency_s` in kernels whose pace the power limit or the power mode sets. [s]
     power_s,
-    -- Part of it in which teams of threads begin and end. [s]
+    -- Part of `latency_s` in which teams of threads start and join. [s]
     team_s,
-    -- Part of it in which the device waits: the call, dispatch and gaps. [s]
+    -- Part of `latency_s` in which the device waits: the call, dispatch and gaps. [s]
     latency_s - busy_s AS overhead_s,
     -- Host time of the call and time on links, paid once. [s]
     run_call_s,
     exchange_s,
     weight_s,
     cache_s,
-    -- What takes the largest part of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`.
+    -- Cause of the largest part of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s - exchange_s >= GREATEST(compute_s + power_s, memory_s, exchange_s) THEN 'host'
@@ -85,15 +84,15 @@ SELECT
         WHEN cache_s >= memory_s - weight_s - cache_s THEN 'cache'
         ELSE 'activations'
     END AS step_limit,
-    -- Operations in the time over those at the dense peak of the policy's precision: model FLOPs utilization.
+    -- Model FLOPs utilization: ratio of operations per second to the dense peak of the policy's precision.
     flops / NULLIF(latency_s * dense_ops_per_s, 0e0) AS mfu_fraction,
-    -- Bytes of main memory in the time over those at its bandwidth: model bandwidth utilization.
+    -- Model bandwidth utilization: ratio of main-memory bytes per second to the bandwidth.
     dram_byte / NULLIF(latency_s * dram_byte_per_s, 0e0) AS mbu_fraction,
     -- Device time alone, gaps included. [s]
     device_s,
-    -- Host time to issue everything, the call included. [s]
+    -- Host time to issue all kernels, the call included. [s]
     host_issue_s + run_call_s AS host_issue_s,
-    -- Time at the peak of all units with no memory: the naive figure. [s]
+    -- Naive time: all units at their peak without memory. [s]
     naive_s,
     -- Sum of the kernels' roofline bounds. [s]
     roofline_s,
@@ -102,7 +101,7 @@ SELECT
     memory_energy_j,
     -- Static power at the clock of the run, static_w, of all devices times latency_s; null when a coefficient is missing. [J]
     static_w * device_count * latency_s AS static_energy_j,
-    -- Static energy of units for the time and the share in which they do not work; null when a coefficient is missing. [J]
+    -- Static energy of units that do not work; null when a coefficient is missing. [J]
     static_w * device_count * (latency_s - working_s) AS wasted_energy_j,
     peak_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
@@ -112,9 +111,9 @@ SELECT
     clock_fraction,
     -- Highest power of any kernel while it keeps the device busy; null when a coefficient is missing. [W]
     static_w + peak_dynamic_w AS peak_power_w,
-    -- Share of the units' peak that shapes and waves leave, weighted by busy time.
+    -- Share of the units' peak that remains after losses of shape and waves, weighted by busy time.
     utilized_s / NULLIF(busy_s, 0e0) AS utilization_fraction,
-    -- What sets the pace for the largest part of the time: `compute`, `memory`, `power`, `threads` or `overhead`.
+    -- Resource that sets the pace for the largest part of the time: `compute`, `memory`, `power`, `threads` or `overhead`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s >= GREATEST(compute_s, memory_s, power_s, team_s) THEN 'overhead'

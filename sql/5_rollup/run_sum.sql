@@ -1,5 +1,5 @@
--- Sums of every run over its distinct shapes, times their kernels, and the largest lead of the host over the device,
--- max over j of (issue_j - D_(j-1)), for which alone the kernels' order is needed.
+-- Sums of every run over its distinct shapes, multiplied by their numbers of kernels, and the largest lead of the host over the
+-- device, max over j of (issue_j - D_(j-1)), the only value that needs the order of the kernels.
 -- Grain: run, hardware
 CREATE VIEW run_sum AS
 WITH queued_kernels AS (
@@ -51,7 +51,7 @@ summed_shapes AS (
         + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_dynamic_w,
         MAX(dynamic_energy_j + static_w * device_s)
         + CASE WHEN COUNT(*) > COUNT(dynamic_energy_j) THEN NULL ELSE 0e0 END AS peak_energy_j,
-        -- A kernel that cannot be costed leaves none of the run's sums.
+        -- A fault of one kernel makes all sums of the run null.
         MAX(fault) AS fault,
         MAX(static_w) AS static_w,
         MAX(tdp_w) AS tdp_w,
@@ -70,7 +70,7 @@ summed_shapes AS (
 SELECT
     s.run,
     s.hardware,
-    -- Kernels launched.
+    -- Number of kernels launched.
     CAST(s.kernel_count AS BIGINT) AS kernel_count,
     CAST(s.view_count AS BIGINT) AS view_count,
     s.macs,
@@ -80,29 +80,29 @@ SELECT
     s.dram_byte,
     -- Time in which kernels keep the device busy. [s]
     CASE WHEN s.fault IS NULL THEN s.busy_s END AS busy_s,
-    -- Part of it in which arithmetic sets the pace. [s]
+    -- Part of `busy_s` in which arithmetic sets the pace. [s]
     CASE WHEN s.fault IS NULL THEN s.compute_s END AS compute_s,
-    -- Part of it in which a memory level sets the pace. [s]
+    -- Part of `busy_s` in which a memory level sets the pace. [s]
     CASE WHEN s.fault IS NULL THEN s.memory_s END AS memory_s,
-    -- Part of it in kernels of which the power limit or the power mode sets the pace. [s]
+    -- Part of `busy_s` in kernels whose pace the power limit or the power mode sets. [s]
     CASE WHEN s.fault IS NULL THEN s.power_s END AS power_s,
-    -- Part of it in which teams of threads begin and end. [s]
+    -- Part of `busy_s` in which teams of threads start and join. [s]
     CASE WHEN s.fault IS NULL THEN s.team_s END AS team_s,
     -- Device time, gaps included. [s]
     CASE WHEN s.fault IS NULL THEN s.device_s END AS device_s,
-    -- Time at the peak of all units with no memory: the naive figure. [s]
+    -- Naive time: all units at their peak without memory. [s]
     CASE WHEN s.fault IS NULL THEN s.naive_s END AS naive_s,
     -- Sum of the kernels' roofline bounds. [s]
     CASE WHEN s.fault IS NULL THEN s.roofline_s END AS roofline_s,
     s.compute_energy_j,
     s.memory_energy_j,
-    -- Busy time weighted by the share of units that work: those that get work, and of them what shapes and waves leave. [s]
+    -- Busy time weighted by the share of units that work: those with tiles, less their losses of shape and waves. [s]
     CASE WHEN s.fault IS NULL THEN s.working_s END AS working_s,
-    -- Busy time weighted by the share of the peak that shapes and waves leave. [s]
+    -- Busy time weighted by the share of the peak that remains after losses of shape and waves. [s]
     CASE WHEN s.fault IS NULL THEN s.utilized_s END AS utilized_s,
     -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
     s.peak_dynamic_w,
-    -- Energy of the kernel that takes most, without the wait for the host; null when a coefficient is missing. [J]
+    -- Largest energy of a kernel, without waiting for the host; null when a coefficient is missing. [J]
     CASE WHEN s.fault IS NULL THEN s.peak_energy_j END AS peak_energy_j,
     s.static_w,
     s.tdp_w,
@@ -112,12 +112,12 @@ SELECT
     s.host_view_s,
     s.run_call_s,
     s.exchange_s,
-    -- Part of memory_s in which weights are read. [s]
+    -- Part of `memory_s` in which weights are read. [s]
     CASE WHEN s.fault IS NULL THEN s.weight_s END AS weight_s,
-    -- Part of memory_s in which the key-value cache is read. [s]
+    -- Part of `memory_s` in which the key-value cache is read. [s]
     CASE WHEN s.fault IS NULL THEN s.cache_s END AS cache_s,
     s.dram_byte_per_s,
     s.dense_ops_per_s,
-    -- Largest lead of the host over the device; null where the host does not run ahead. [s]
+    -- Largest lead of the host over the device; null if the host does not run ahead. [s]
     s.lead_s
 FROM summed_shapes AS s

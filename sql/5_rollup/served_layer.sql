@@ -1,7 +1,6 @@
--- Layers of a prompt or a step in a split of a language model over devices that serve it, and what stands before and behind them.
--- Tensor parallel is that of the run. Experts are spread over replicas, each of which reads those of its own that tokens of all
--- replicas meet. Context parallel shares a prompt's tokens, passing keys and values round a ring behind the cores of attentions (Liu et
--- al. 2023), or of a step the cache, whose partial results are added up. Times are those of all layers.
+-- Times of a prompt or a step of a language model served by a split over devices, for its layers and for the kernels before and
+-- after them. Tensor parallel is the run's, experts are distributed over replicas, and context parallel shares a prompt's tokens or
+-- the cache of a step. Times are sums over all layers.
 -- Grain: run, hardware, split
 CREATE VIEW served_layer AS
 WITH joined_sums AS (
@@ -43,7 +42,7 @@ WITH joined_sums AS (
         l.send_byte_per_s,
         l.send_s AS message_s,
         m.kv_cache_byte,
-        -- Of what tokens of one replica meet, a device reads its part of what those of all meet.
+        -- Ratio of the experts' weights that a device reads for the tokens of all replicas to those for one replica's tokens.
         COALESCE(
             (1e0 - POWER(1e0 - g.expert_met_fraction, d.expert)) * device_share(y.expert_count, d.expert)
             / NULLIF(g.expert_met_fraction, 0e0), 1e0
@@ -58,6 +57,8 @@ WITH joined_sums AS (
     WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
 ),
 
+-- A replica reads those of its experts that tokens of all replicas use. Context parallel passes a prompt's keys and values around a
+-- ring while attentions compute (Liu et al. 2023), and adds up partial results of a step.
 spared_times AS (
     SELECT
         *,
@@ -76,31 +77,31 @@ SELECT
     host_s,
     static_w,
     dispatch,
-    -- Kernels of the layers. [s]
+    -- Time of the kernels of the layers. [s]
     layer_factor * (layer_s - spared_s - core_spared_s) / NULLIF(token_shares, 0e0) AS layers_s,
-    -- Kernels before them. [s]
+    -- Time of the kernels before the layers. [s]
     first_s / NULLIF(token_shares, 0e0) AS before_s,
-    -- Kernels behind them. [s]
+    -- Time of the kernels after the layers. [s]
     last_s / NULLIF(token_shares, 0e0) AS behind_s,
-    -- Collectives of tensor parallel in the layers. [s]
+    -- Time of the collectives of tensor parallel in the layers. [s]
     ring_time(
         tensor, layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0), layer_factor * forward_reduce_count,
         layer_factor * block_gather_byte / NULLIF(token_shares, 0e0), layer_factor * block_gather_count, tensor_byte_per_s,
         tensor_call_s, tensor_step_s
     ) AS tensor_s,
-    -- Those before the layers. [s]
+    -- Time of the collectives of tensor parallel before the layers. [s]
     ring_time(
         tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
     ) AS before_tensor_s,
-    -- Those behind them. [s]
+    -- Time of the collectives of tensor parallel after the layers. [s]
     ring_time(tensor, 0e0, 0e0, end_gather_byte, end_gather_count, tensor_byte_per_s, tensor_call_s, tensor_step_s) AS behind_tensor_s,
-    -- Exchanges with experts. [s]
+    -- Time of the exchanges with experts. [s]
     CASE WHEN expert = 1 THEN 0e0 ELSE
         (expert - 1e0) / NULLIF(expert, 0) * layer_factor * forward_exchange_byte
         / NULLIF(token_shares * whole_parts * expert_byte_per_s, 0e0)
         + layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- Time of context-parallel transfers that attentions do not hide. [s]
+    -- Time of context-parallel transfers that are not hidden by attentions. [s]
     CASE
         WHEN shares = 1 THEN 0e0
         WHEN is_prefill THEN GREATEST(0e0, turn_s - layer_factor * core_s / NULLIF(token_shares, 0e0))
@@ -113,14 +114,14 @@ SELECT
         WHEN pipeline = 1 THEN 0e0
         ELSE hidden_byte / NULLIF(token_shares * whole_parts * send_byte_per_s, 0e0) + chunk_count * message_s
     END AS send_s,
-    -- Part of the layers' time in which arithmetic sets the pace. [s]
+    -- Part of `layers_s` in which arithmetic sets the pace. [s]
     layer_factor * compute_s / NULLIF(token_shares, 0e0) AS compute_s,
-    -- Part of it in which weights are read. [s]
+    -- Part of `layers_s` in which weights are read. [s]
     layer_factor * (weight_s - spared_s) / NULLIF(token_shares, 0e0) AS weight_s,
-    -- Part of it in which the key-value cache is read. [s]
+    -- Part of `layers_s` in which the key-value cache is read. [s]
     layer_factor * cache_s * cache_share AS cache_s,
-    -- Weights of experts that a device reads of all layers. [byte]
+    -- Weights of experts that a device reads in all layers. [byte]
     layer_factor * expert_read_byte * expert_factor AS expert_read_byte,
-    -- Energy of arithmetic and traffic of all devices for a run of each replica; null when a coefficient is missing. [J]
+    -- Energy of arithmetic and traffic of all devices for one run of each replica; null when a coefficient is missing. [J]
     data * layer_factor * dynamic_energy_j AS dynamic_energy_j
 FROM spared_times

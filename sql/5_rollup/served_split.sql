@@ -1,6 +1,6 @@
--- A prompt or a step of every split of a language model over devices that serve it: the time in which a stage of a pipeline does its
--- part of a run, what that is made of, and what a device holds. Of what stands before and behind the layers a pipeline waits for the
--- stage that takes longer.
+-- A prompt or a step of every split of a language model over devices that serve it: the time of a pipeline stage for its part of a
+-- run, the terms of that time, and the memory of a device. Of the kernels before and after the layers, only the slower stage's
+-- count in a pipeline.
 -- Grain: run, hardware, split
 CREATE VIEW served_split AS
 WITH joined_layers AS (
@@ -63,36 +63,36 @@ SELECT
     interconnect,
     device_count,
     static_w,
-    -- Kernels of a stage. [s]
+    -- Time of the kernels of a stage. [s]
     work_s,
-    -- Its collectives of tensor parallel. [s]
+    -- Time of the stage's collectives of tensor parallel. [s]
     stage_tensor_s AS tensor_s,
-    -- Its exchanges with experts. [s]
+    -- Time of the stage's exchanges with experts. [s]
     stage_expert_s AS expert_s,
     -- Time of context-parallel transfers. [s]
     stage_context_s AS context_s,
     send_s,
-    -- Host time of its call, and what the device waits for the host. [s]
+    -- Host time of the stage's call, plus the time that the device waits for the host. [s]
     stage_host_s AS host_s,
-    -- All of that: from one run of the slowest stage to its next. [s]
+    -- Time from one run of the slowest stage to its next, the sum of these terms. [s]
     work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s AS pass_s,
-    -- From the start of a run to its result: all stages, which chunks of a prompt go through one behind the other. [s]
+    -- Time from the start of a run to its result through all stages, which chunks of a prompt pass one after the other. [s]
     (work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s)
     * (1e0 + (pipeline - 1e0) / NULLIF(chunk_count, 0e0)) AS latency_s,
-    -- Part of work_s in which arithmetic of layers sets the pace. [s]
+    -- Part of `work_s` in which arithmetic of the layers sets the pace. [s]
     stage_share * compute_s AS compute_s,
-    -- Part of it in which their weights are read. [s]
+    -- Part of `work_s` in which the layers' weights are read. [s]
     stage_share * weight_s AS weight_s,
-    -- Part of it in which the key-value cache is read. [s]
+    -- Part of `work_s` in which the key-value cache is read. [s]
     stage_share * cache_s AS cache_s,
     -- Weights of experts that a device reads. [byte]
     stage_share * expert_read_byte AS expert_read_byte,
     dynamic_energy_j,
-    -- Weights that a device holds. [byte]
+    -- Weights in the memory of a device. [byte]
     weight_byte,
-    -- Keys and values that it holds, of as many runs as there are stages. [byte]
+    -- Keys and values in the memory of a device, for as many runs as there are stages. [byte]
     stage_share * layer_factor * pipeline * kv_cache_byte * cache_share AS kv_cache_byte,
-    -- All that it holds. [byte]
+    -- Weights, buffers, cache and activations in the memory of a device. [byte]
     weight_byte + buffer_byte + stage_share * layer_factor * pipeline * kv_cache_byte * cache_share
     + activation_byte / NULLIF(token_shares, 0e0) AS peak_memory_byte,
     reserve_fraction

@@ -1,5 +1,5 @@
--- What collectives of each group of a split reach: those within a node over the fastest link that joins so many of its parts, those
--- beyond over the network, whose ports all members in a node share.
+-- Bandwidth and time per step of the collectives of each group of a split: within a node over the fastest link that joins enough of
+-- its parts, beyond over the network, whose ports all members in a node share.
 -- Grain: hardware, split
 CREATE VIEW split_link AS
 WITH networks AS (
@@ -14,7 +14,7 @@ WITH networks AS (
     GROUP BY h.hardware
 ),
 
--- Members of each group in one node: ranks go through tensor, context, data and pipeline in that order.
+-- Number of members of each group in one node; ranks go through tensor, context, data and pipeline in that order.
 members AS (
     SELECT
         n.*,
@@ -57,7 +57,7 @@ SELECT
     hardware,
     split,
     interconnect,
-    -- Devices.
+    -- Number of devices.
     CAST(device_count AS BIGINT) AS device_count,
     collective_call_s,
     -- Bandwidth of the collectives of tensor parallel. [byte/s]
@@ -65,28 +65,28 @@ SELECT
         WHEN tensor <= tensor_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, tensor_members * port_byte_per_s)
     END AS tensor_byte_per_s,
-    -- Time of each of their steps. [s]
+    -- Time of each step of tensor parallel's collectives. [s]
     CASE WHEN tensor <= tensor_members THEN collective_step_s ELSE port_step_s END AS tensor_step_s,
-    -- Bandwidth of those of context parallel. [byte/s]
+    -- Bandwidth of the collectives of context parallel. [byte/s]
     CASE
         WHEN context <= context_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, context_members * port_byte_per_s)
     END AS context_byte_per_s,
-    -- Time of each of their steps. [s]
+    -- Time of each step of context parallel's collectives. [s]
     CASE WHEN context <= context_members THEN collective_step_s ELSE port_step_s END AS context_step_s,
-    -- Bandwidth of those of expert parallel. [byte/s]
+    -- Bandwidth of the collectives of expert parallel. [byte/s]
     CASE
         WHEN expert <= expert_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, port_byte_per_s * (expert - 1) / NULLIF(expert - expert_members, 0))
     END AS expert_byte_per_s,
-    -- Time of each of their steps. [s]
+    -- Time of each step of expert parallel's collectives. [s]
     CASE WHEN expert <= expert_members THEN collective_step_s ELSE port_step_s END AS expert_step_s,
-    -- Bandwidth of those of replicas. [byte/s]
+    -- Bandwidth of the collectives of replicas. [byte/s]
     CASE
         WHEN replicas <= replica_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, replica_members * port_byte_per_s)
     END AS replica_byte_per_s,
-    -- Time of each of their steps. [s]
+    -- Time of each step of the replicas' collectives. [s]
     CASE WHEN replicas <= replica_members THEN collective_step_s ELSE port_step_s END AS replica_step_s,
     -- Bandwidth from one stage of a pipeline to the next. [byte/s]
     CASE WHEN device_count <= node_members THEN link_byte_per_s ELSE port_byte_per_s END AS send_byte_per_s,

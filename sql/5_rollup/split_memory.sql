@@ -1,7 +1,7 @@
--- What a device of a split holds in training: weights of its stage, their gradients and the optimizer's states, spread as the stage
--- of ZeRO says (Rajbhandari et al. 2019), and what is kept of the forward pass of as many micro batches as a pipeline has under
--- way: L (1 + (p - 1) / (p v)) layers in its first stage (Korthikanti et al. 2022). To that comes once what the peak of a run's
--- activations (`run_memory`) holds besides: gradients of activations, and what has not been freed yet.
+-- Memory of a device of a split in training: the weights of its stage, their gradients and the optimizer's states, distributed by
+-- the stage of ZeRO (Rajbhandari et al. 2019), and the forward results kept for the micro batches in flight, L (1 + (p - 1) / (p
+-- v)) layers in the first stage (Korthikanti et al. 2022). The rest of the activations' peak (`run_memory`) is added once:
+-- gradients of activations, and results that are not freed yet.
 -- Grain: run, split
 CREATE VIEW split_memory AS
 WITH weights AS (
@@ -97,32 +97,32 @@ SELECT
     layer_factor,
     stage_share,
     whole_parts,
-    -- Replicas of a weight: devices of context and data parallel.
+    -- Number of replicas of a weight: devices of context and data parallel.
     replicas,
-    -- Replicas of an expert's weight.
+    -- Number of replicas of an expert's weight.
     expert_replicas,
-    -- Weights that a replica trains, but for experts'.
+    -- Number of weights that a replica trains, without those of experts.
     dense_count,
-    -- Weights of experts that it trains.
+    -- Number of experts' weights that a replica trains.
     expert_count,
-    -- Weights of its stage, but for experts', whole. [byte]
+    -- Weights of the device's stage before ZeRO distributes them, without those of experts. [byte]
     dense_byte,
-    -- Weights of its experts, whole. [byte]
+    -- Weights of the device's experts before ZeRO distributes them. [byte]
     expert_byte,
     parameter_byte,
-    -- What unpacking frozen weights of its layers reads and writes; 0 where they are not packed. [byte]
+    -- Bytes that unpacking the frozen weights of its layers reads and writes; 0 for unpacked weights. [byte]
     CASE WHEN frozen_factor < 1e0 THEN (layer_byte + own_expert_byte) * (1e0 + frozen_factor) ELSE 0e0 END AS unpacked_byte,
-    -- Weights that it holds; where they are spread, with those of two layers under way. [byte]
+    -- Weights on the device; if they are distributed, including two layers in use. [byte]
     weight_byte,
-    -- Gradients that it holds. [byte]
+    -- Gradients on the device. [byte]
     gradient_byte,
-    -- Copies of weights and moments that it holds for the optimizer. [byte]
+    -- Copies of weights and moments of the optimizer on the device. [byte]
     optimizer_byte,
-    -- What it keeps of forward passes, where layers are repeated the results of one, and what else the peak holds. [byte]
+    -- Kept results of forward passes, with the results of one layer if layers are repeated, and the rest of the peak. [byte]
     activation_byte,
-    -- Buffers, and what blocks of the allocator and the backend's scratch memory add. [byte]
+    -- Buffers, rounding to the allocator's blocks, and the backend's scratch memory. [byte]
     buffer_byte + scratch_factor * activation_byte AS scratch_byte,
-    -- All of that. [byte]
+    -- Sum of the device's memory. [byte]
     weight_byte + gradient_byte + optimizer_byte + activation_byte + buffer_byte + scratch_factor * activation_byte
         AS peak_memory_byte
 FROM held_bytes

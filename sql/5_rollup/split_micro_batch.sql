@@ -1,8 +1,5 @@
--- A micro batch of a split: what all layers and what stands before and behind them take on the devices that share them, and what
--- these send one another. Tensor parallel adds up partial results in both passes (Shoeybi et al. 2019), again where a layer is
--- repeated, and collects what is needed whole, as it spreads its gradients; context parallel passes keys and values round a ring, once
--- forward and with their gradients backward, behind the cores
--- of attentions (Liu et al. 2023, Ring Attention); experts are sent tokens and send them back.
+-- Times of a micro batch of a split on one of its devices: computing and transfers of all layers, and of the kernels before and
+-- after them.
 -- Grain: run, hardware, split
 CREATE VIEW split_micro_batch AS
 WITH joined_sums AS (
@@ -101,9 +98,9 @@ SELECT
     run_call_s,
     dynamic_energy_j,
     forward_energy_j,
-    -- Forward pass of all layers. [s]
+    -- Time of the forward pass of all layers. [s]
     forward_s,
-    -- Backward pass of all layers; without gradients of weights where adapters are trained. [s]
+    -- Time of the backward pass of all layers; without gradients of weights if adapters are trained. [s]
     backward_s,
     -- Time of the forward pass that the backward pass repeats. [s]
     CASE recompute WHEN 'full' THEN forward_s WHEN 'selective' THEN core_s ELSE 0e0 END AS recompute_s,
@@ -111,7 +108,8 @@ SELECT
     first_s,
     -- Time of kernels after the layers, both passes. [s]
     last_s,
-    -- Time of tensor-parallel transfers for the layers that nothing hides. [s]
+    -- Time of tensor-parallel transfers of the layers that are not hidden: partial results are added up in both passes (Shoeybi et
+    -- al. 2019), again where a layer is repeated, and results that are needed whole are gathered. [s]
     tensor_fraction * ring_time(
         tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
         ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor,
@@ -119,7 +117,7 @@ SELECT
         tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS tensor_s,
-    -- Time of its transfers for the kernels before and after the layers. [s]
+    -- Time of tensor-parallel transfers of the kernels before and after the layers. [s]
     tensor_fraction * ring_time(
         tensor, end_reduce_byte / NULLIF(context, 0), end_reduce_count, 2e0 * end_gather_byte / NULLIF(context, 0),
         2e0 * end_gather_count, tensor_byte_per_s,
@@ -131,7 +129,8 @@ SELECT
         / NULLIF(context * whole_parts * expert_byte_per_s, 0e0)
         + (2e0 + repeats) * layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- Time of context-parallel transfers that attentions do not hide. [s]
+    -- Time of context-parallel transfers that are not hidden by attentions: keys and values pass around a ring, once forward and
+    -- with their gradients backward (Liu et al. 2023, Ring Attention). [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
     -- Host time to issue both passes of all layers. [s]
     ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,

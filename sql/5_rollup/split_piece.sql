@@ -1,4 +1,4 @@
--- Shares that a device of a split has and does of what tensor parallel splits, where heads and experts are some whole pieces.
+-- Shares of a device of a split in the weights and work that tensor parallel splits, with whole heads and experts.
 -- Grain: run, split
 CREATE VIEW split_piece AS
 WITH piece_sums AS (
@@ -18,18 +18,18 @@ WITH piece_sums AS (
 SELECT
     run,
     split,
-    -- Share of the layers' weights.
+    -- Share of the layers' split weights on one device.
     SUM(CASE WHEN place = 'block' THEN device_share * weight_byte END)
     / NULLIF(SUM(CASE WHEN place = 'block' THEN weight_byte END), 0e0) AS block_share,
-    -- Share of the weights before and behind the layers.
+    -- Share of the split weights before and after the layers on one device.
     SUM(CASE WHEN place = 'end' THEN device_share * weight_byte END)
     / NULLIF(SUM(CASE WHEN place = 'end' THEN weight_byte END), 0e0) AS end_share,
-    -- Share of the layers' split work that a device of tensor parallel does.
+    -- Share of the layers' split work on one device.
     SUM(CASE WHEN place = 'block' THEN device_share * macs END) / NULLIF(SUM(CASE WHEN place = 'block' THEN macs END), 0e0)
         AS work_share,
-    -- Share of the cores of attentions that it does: some heads of queries.
+    -- Share of the cores of attentions on one device: whole heads of queries.
     SUM(CASE WHEN is_core THEN device_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS core_share,
-    -- Share of the layers' keys and values that it has: some heads of keys.
+    -- Share of the layers' keys and values on one device: whole heads of keys.
     SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
 FROM piece_sums
 GROUP BY run, split

@@ -1,7 +1,5 @@
 -- A training step of a split on its slowest device, in terms that add up. A pipeline of p stages with v groups of layers each waits
--- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021). Replicas add up gradients in a ring; spread states cost as much,
--- spread weights are collected in both passes of every micro batch (Rajbhandari et al. 2019). Of that, a framework hides what goes
--- on behind its share of the computing, but for the first or last layer's part.
+-- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021).
 -- Grain: run, hardware, split
 CREATE VIEW split_step AS
 WITH stages AS (
@@ -55,6 +53,8 @@ micro_batches AS (
     FROM stages
 ),
 
+-- Replicas add up gradients in a ring; distributed states cost as much, distributed weights are gathered in both passes of every
+-- micro batch (Rajbhandari et al. 2019).
 data_times AS (
     SELECT
         *,
@@ -91,25 +91,26 @@ SELECT
     split,
     dense_ops_per_s,
     static_w,
-    -- Forward and backward passes, and unpacking of frozen weights in each. [s]
+    -- Time of the forward and backward passes, with the unpacking of frozen weights in each. [s]
     micro_batches * compute_s AS compute_s,
-    -- Forward passes that are repeated. [s]
+    -- Time of repeated forward passes. [s]
     micro_batches * again_s AS recompute_s,
-    -- Collectives of tensor parallel. [s]
+    -- Time of the collectives of tensor parallel. [s]
     micro_batches * shared_s AS tensor_s,
-    -- Exchanges with experts. [s]
+    -- Time of the exchanges with experts. [s]
     micro_batches * stage_share * expert_s AS expert_s,
-    -- Keys and values on their way. [s]
+    -- Time of transfers of keys and values that are not hidden. [s]
     micro_batches * stage_share * context_s AS context_s,
     -- Time of transfers between pipeline stages. [s]
     (micro_batches + (pipeline - 1e0) / NULLIF(interleave, 0)) * send_s AS send_s,
-    -- Waiting for other stages. [s]
+    -- Time waiting for other stages. [s]
     (pipeline - 1e0) / NULLIF(interleave, 0) * layers_s AS bubble_s,
-    -- Waiting for the host, the call included. [s]
+    -- Time waiting for the host, the call included. [s]
     micro_batches * waiting_s + run_call_s AS host_s,
-    -- Gradients and weights on their way between replicas, hidden or not. [s]
+    -- Time of transfers of gradients and weights between replicas, hidden or not. [s]
     dense_s + experts_s AS sync_s,
-    -- Part of it that nothing hides. [s]
+    -- Part of `sync_s` that is not hidden: a framework hides these transfers during its share of the computing, except those of the
+    -- first or last layer. [s]
     GREATEST(
         dense_s + experts_s - overlap_fraction * CASE
             WHEN zero_stage = 3 THEN micro_batches * (compute_s + again_s)
@@ -118,7 +119,7 @@ SELECT
         END,
         COALESCE((dense_s + experts_s) / NULLIF(layers * stage_share * rounds, 0e0), dense_s + experts_s)
     ) AS data_s,
-    -- The optimizer's step. [s]
+    -- Time of the optimizer's step. [s]
     weight_step_s * CASE
         WHEN zero_stage = 0 THEN dense_count + expert_count
         ELSE dense_count / NULLIF(replicas, 0) + expert_count / NULLIF(expert_replicas, 0e0)

@@ -1,5 +1,5 @@
--- What of a run's weights a device of a split has, its stage's layers and experts, and what stands before or behind the layers; and what
--- it does of the work that tensor parallel splits. Of heads and experts it has some whole.
+-- Weights of a run on one device of a split (its stage's layers and experts, and the operators before or after the layers), and its
+-- shares of the work that tensor parallel splits, in whole heads and experts.
 -- Grain: run, split
 CREATE VIEW split_weight AS
 WITH weights AS (
@@ -74,31 +74,31 @@ device_weights AS (
 SELECT
     run,
     split,
-    -- Layers of the model.
+    -- Number of layers of the model.
     MAX(layers) AS layers,
-    -- Layers over those that the run has.
+    -- Ratio of the model's layers to the layers of the run.
     MAX(layer_factor) AS layer_factor,
-    -- Share of the layers that the stage with most of them has.
+    -- Share of the layers in the stage with the most of them.
     MAX(stage_share) AS stage_share,
-    -- Parts into which what tensor parallel leaves whole is split along the tokens.
+    -- Number of parts, along the tokens, of results that tensor parallel leaves whole.
     MAX(whole_parts) AS whole_parts,
-    -- Share of the layers' split work that a device of tensor parallel does.
+    -- Share of the layers' split work on one device.
     MAX(work_share) AS work_share,
-    -- Share of the cores of attentions that it does: some heads of queries.
+    -- Share of the cores of attentions on one device: whole heads of queries.
     MAX(core_share) AS core_share,
-    -- Share of the layers' keys and values that it has: some heads of keys.
+    -- Share of the layers' keys and values on one device: whole heads of keys.
     MAX(cache_share) AS cache_share,
-    -- Weights of its stage's layers, but for experts'. [byte]
+    -- Weights of the stage's layers, without those of experts. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE layer_byte END) AS layer_byte,
-    -- Weights of its experts. [byte]
+    -- Weights of the device's experts. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE own_expert_byte END) AS own_expert_byte,
-    -- Weights before and behind the layers; in a pipeline those of the stage that has more. [byte]
+    -- Weights before and after the layers; in a pipeline those of the stage with more. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE end_byte END) AS end_byte,
-    -- Part of the weights of its stage's layers that a step of training changes. [byte]
+    -- Part of `layer_byte` that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN layer_byte ELSE 0e0 END) AS trained_layer_byte,
-    -- That of its experts. [byte]
+    -- Part of `own_expert_byte` that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN own_expert_byte ELSE 0e0 END) AS trained_expert_byte,
-    -- That of what stands before and behind the layers. [byte]
+    -- Part of `end_byte` that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN end_byte ELSE 0e0 END) AS trained_end_byte
 FROM device_weights
 GROUP BY run, split

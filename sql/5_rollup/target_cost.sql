@@ -1,5 +1,5 @@
--- One line a target: time, energy, memory and price of a run and of one sample of it. The row the
--- comparisons, sweeps and recommendations are made of.
+-- Time, energy, memory and price of a run and of one sample of it, one row per target. Comparisons, sweeps and recommendations read
+-- this view.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW target_cost AS
@@ -30,20 +30,21 @@ SELECT
     c.energy_j,
     -- Energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
-    -- Samples finished in a second. [1/s]
+    -- Samples per second. [1/s]
     c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
-    -- Time of a run shared by its samples. [s]
+    -- Time of a run divided by its samples. [s]
     c.latency_s / NULLIF(c.run.batch, 0) AS sample_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.energy_j / NULLIF(c.run.batch, 0) AS sample_j,
-    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
+    -- [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
     h.dram_byte AS device_byte,
-    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     p.price_usd_per_hour,
-    -- Rent for one sample; null when unknown. [USD]
+    -- Price of one sample; null when unknown. [USD]
     p.price_usd_per_hour * c.device_count / 3600e0 * c.latency_s / NULLIF(c.run.batch, 0) AS sample_usd,
     c.flops,
     c.utilization_fraction,

@@ -1,29 +1,29 @@
--- Device time of a training run by the pass and the place of its kernels, and by what several devices make of them; sums of all
--- layers, and of what stands before and behind them in both passes.
+-- Device time of a training run, by pass, place of its kernels and their treatment by several devices. Values are sums over all
+-- layers, and over the kernels outside of them in both passes.
 -- Grain: run, hardware
 CREATE VIEW training_sum AS
 SELECT
     k.run,
     s.hardware,
-    -- Forward pass of the layers, kernels that tensor parallel splits. [s]
+    -- Time of the layers' forward pass in kernels that tensor parallel splits. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_split_s,
-    -- The others. [s]
+    -- Time of the layers' forward pass in other kernels. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_whole_s,
-    -- Backward pass of the layers, kernels that tensor parallel splits. [s]
+    -- Time of the layers' backward pass in kernels that tensor parallel splits. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_split_s,
-    -- The others. [s]
+    -- Time of the layers' backward pass in other kernels. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_whole_s,
-    -- Part of the split backward pass in products with weights, half of which makes the gradients of weights. [s]
+    -- Part of the layers' backward pass in products with weights, half of which computes the gradients of weights. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_weighted THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_weighted_s,
-    -- Cores of attentions in the forward pass. [s]
+    -- Time of the cores of attentions in the forward pass. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_core THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_core_s,
-    -- Cores of attentions in the backward pass. [s]
+    -- Time of the cores of attentions in the backward pass. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_core THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_core_s,
     -- Time of kernels before the layers, split. [s]
@@ -41,14 +41,14 @@ SELECT
             ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
         END
     ) AS forward_host_s,
-    -- Host time to issue their backward pass, likewise. [s]
+    -- Host time to issue the backward pass of the layers; 0 where one launch starts all kernels. [s]
     SUM(
         CASE
             WHEN k.place <> 'block' OR NOT k.is_backward OR s.dispatch = 'graph' THEN 0e0
             ELSE (k.kernel_count * s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor
         END
     ) AS backward_host_s,
-    -- Host time to issue both passes of what stands before and behind them, likewise. [s]
+    -- Host time to issue both passes of the kernels outside of the layers; 0 where one launch starts all kernels. [s]
     SUM(
         CASE
             WHEN k.place = 'block' OR s.dispatch = 'graph' THEN 0e0
@@ -58,7 +58,7 @@ SELECT
     -- Energy of arithmetic and traffic of both passes; null when a coefficient is missing. [J]
     SUM(k.kernel_count * s.dynamic_energy_j) + CASE WHEN COUNT(*) > COUNT(s.dynamic_energy_j) THEN NULL ELSE 0e0 END
         AS dynamic_energy_j,
-    -- Part of it in the forward pass of the layers; null likewise. [J]
+    -- Part of `dynamic_energy_j` in the forward pass of the layers; null when a coefficient is missing. [J]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward THEN k.kernel_count * s.dynamic_energy_j ELSE 0e0 END)
     + CASE WHEN COUNT(*) > COUNT(s.dynamic_energy_j) THEN NULL ELSE 0e0 END AS forward_energy_j,
     -- Host time of the call. [s]
@@ -66,7 +66,7 @@ SELECT
     MAX(s.static_w) AS static_w,
     MAX(s.dram_byte_per_s) AS dram_byte_per_s,
     MAX(s.dense_ops_per_s) AS dense_ops_per_s,
-    -- A number for which there is no answer; null where there is none.
+    -- Impossible number that makes the answer null; null without one.
     MAX(s.fault) AS fault
 FROM trained_kernel AS k
 INNER JOIN clocked_shape AS s ON s.run = k.run AND s.shape_id = k.shape_id GROUP BY k.run, s.hardware

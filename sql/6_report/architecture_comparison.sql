@@ -1,5 +1,5 @@
--- Two parts side by side on the same model, sizes and precision, and the reason: which term of the time makes
--- most of the difference. Filter on hardware and other_hardware; all pairs are many.
+-- Two parts side by side on the same model, sizes and precision, with the term of the time that makes most of the difference.
+-- Filter on `hardware` and `other_hardware`, because there are many pairs.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, other_hardware, other_scenario_id
 CREATE VIEW architecture_comparison AS
 WITH costs AS (
@@ -15,8 +15,8 @@ WITH costs AS (
     WHERE k.device_count = 1
 ),
 
--- Only filters that both sides share pass this window, so that costs are evaluated once: a filter on fields of `run` does not reach the
--- scans through a common table that is read with different ones.
+-- Only filters that both sides share pass this window, so that costs are evaluated once: a filter on fields of `run` does not reach
+-- the scans through a common table that is read with different filters.
 sides AS (
     SELECT *, COUNT(*) OVER (PARTITION BY model, precision, batch, sequence) AS side_count
     FROM (SELECT run.model, run.backend, run.precision, run.batch, run.sequence, run.scenario_id, * EXCLUDE (run) FROM costs) AS c
@@ -80,46 +80,46 @@ SELECT
     p.scenario_id,
     p.context,
     p.phase,
-    -- Part it is compared with.
+    -- Part that it is compared with.
     p.other_hardware,
-    -- Backend on the other.
+    -- Backend on the other part.
     p.other_backend,
-    -- Scenario on the other.
+    -- Scenario on the other part.
     p.other_scenario_id,
     p.latency_s,
-    -- Time on the other. [s]
+    -- Time on the other part. [s]
     p.other_s,
-    -- Time on the other over time on the part: above 1, the part is faster.
+    -- Ratio of the time on the other part to the time on this part: above 1, this part is faster.
     p.speedup,
-    -- Extra time of the other for arithmetic. [s]
+    -- Extra time of the other part for arithmetic. [s]
     p.compute_more_s,
-    -- Extra time of the other for memory. [s]
+    -- Extra time of the other part for memory. [s]
     p.memory_more_s,
-    -- Extra time of the other by the power limit. [s]
+    -- Extra time of the other part from its power limit. [s]
     p.power_more_s,
-    -- Extra time of the other for starting and ending thread teams. [s]
+    -- Extra time of the other part to start and join thread teams. [s]
     p.team_more_s,
-    -- Extra time of the other for the call, dispatch and gaps. [s]
+    -- Extra time of the other part for the call, dispatch and gaps. [s]
     p.overhead_more_s,
     -- Term that makes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
     p.reason,
-    -- Share of the units' peak that shapes and waves leave on the part.
+    -- Share of the units' peak that remains after losses of shape and waves on this part.
     p.utilization_fraction,
-    -- The same on the other.
+    -- Share of the units' peak that remains after these losses on the other part.
     p.other_utilization_fraction,
     p.energy_j,
-    -- Energy on the other; null when a coefficient is missing. [J]
+    -- Energy on the other part; null when a coefficient is missing. [J]
     p.other_j,
-    -- Energy times time on the part. [J s]
+    -- Energy times time on this part. [J s]
     p.energy_j * p.latency_s AS edp_js,
-    -- Energy times time on the other. [J s]
+    -- Energy times time on the other part. [J s]
     p.other_js,
-    -- True when their energies are of one scope; else they do not compare.
+    -- True if both energies have the same scope; otherwise they cannot be compared.
     p.is_energy_comparable,
     p.energy_basis,
-    -- Confidence in the other's energies.
+    -- Confidence in the other part's energies.
     p.other_energy_basis,
-    -- True when one of the two has no silicon.
+    -- True if one of the two parts has no silicon.
     p.is_any_simulated AS is_simulated,
     -- The comparison in words.
     CONCAT(
@@ -128,8 +128,8 @@ SELECT
         CAST(ROUND(CASE WHEN p.speedup >= 1e0 THEN p.speedup ELSE 1e0 / NULLIF(p.speedup, 0e0) END, 2) AS VARCHAR),
         ', mostly in ', p.reason
     ) AS sentence,
-    -- Assumed inputs of the catalog that the part's side rests on; see `assumed_input`.
+    -- Number of assumed catalog inputs of this part's side (`assumed_input`).
     p.assumed_count,
-    -- The same of the other.
+    -- Number of assumed catalog inputs of the other part's side.
     p.other_assumed_count
 FROM reasoned_pairs AS p

@@ -1,4 +1,4 @@
--- The backend that answers assume on a part in a precision where none is named.
+-- Backend that answers assume on a part in a precision if none is named.
 -- Grain: hardware, precision
 CREATE VIEW assumed_backend AS
 WITH candidates AS (
@@ -34,7 +34,7 @@ SELECT
     hardware,
     precision,
     backend,
-    -- True where a row of `default_backend` says so, false of the family's default.
+    -- True if a row of `default_backend` names it, false for the family's default.
     is_by_kind
 FROM ranked
 WHERE place = 1

@@ -1,5 +1,5 @@
--- The batches among the scenarios that differ in nothing else, side by side, and the batch at which a part
--- saturates: the smallest whose throughput is within 10 % of the best that fits.
+-- Batches of scenarios that differ only in the batch, side by side, with the batch that saturates the part: the smallest whose
+-- throughput is within 10 % of the best that fits.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW batch_sweep AS
 WITH best_batches AS (
@@ -54,7 +54,7 @@ SELECT
     b.throughput_per_s / NULLIF(b.best_throughput_per_s, 0e0) AS throughput_fraction,
     -- Smallest batch that reaches 90 % of the best throughput.
     b.saturating_batch,
-    -- Largest batch among the scenarios that fits; `largest_batch` has the true one.
+    -- Largest batch among the scenarios that fits; see `largest_batch` for the largest of all batches.
     b.largest_fitting_batch,
     g.assumed_count
 FROM saturated_batches AS b

@@ -1,5 +1,5 @@
--- What sets the pace of every run on every part while kernels keep the device busy, and for how long: arithmetic, each memory
--- level by its name, the power limit, teams of threads. `model_cost.bottleneck` takes all memory levels together.
+-- Time for which each resource sets the pace of a run while kernels keep the device busy: arithmetic, each memory level by its
+-- name, the power limit, teams of threads. `model_cost.bottleneck` combines all memory levels.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, pace
 CREATE VIEW busy_pace AS
 WITH times AS (
@@ -35,10 +35,10 @@ SELECT
     run.batch,
     run.sequence,
     run.scenario_id,
-    -- `arithmetic`, a memory level, `latency` of one access after another, one `thread` that moves all bytes, `power`, or `threads`
-    -- that begin and end.
+    -- `arithmetic`, a memory level, `latency` of dependent accesses, `thread` for one thread that moves all bytes, `power`, or
+    -- `threads` for starting and joining them.
     pace,
-    -- Time for which it does; together they are the time in which kernels keep the device busy. [s]
+    -- Time for which this resource sets the pace; the sum is the time in which kernels keep the device busy. [s]
     SUM(pace_s) AS pace_s
 FROM shape_paces
 WHERE pace_s > 0e0

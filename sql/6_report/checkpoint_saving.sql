@@ -1,10 +1,10 @@
--- Memory that activation checkpointing would save in training, and the forward time it repeats: instead of
--- every result, only those at the borders of about sqrt(n) groups of kernels are kept, and one group at a
--- time is computed again (Chen et al. 2016, Training Deep Nets with Sublinear Memory Cost). Of a run with a backward pass, only
--- the forward pass counts: its share of the run's time is that of its multiply-accumulates, and a group's border its last result.
--- A model with checkpoints of its own has no row.
+-- Memory that activation checkpointing saves in training, and the time of the repeated forward pass: only results at the borders of
+-- about sqrt(n) groups of kernels are kept, and one group at a time is computed again (Chen et al. 2016, Training Deep Nets with
+-- Sublinear Memory Cost). A model with its own checkpoints has no row.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW checkpoint_saving AS
+-- For a run with a backward pass only the forward pass counts: its share of the time is that of its multiply-accumulates, and the
+-- border of a group is its last result.
 WITH kernel_results AS (
     SELECT
         k.run,
@@ -69,15 +69,15 @@ SELECT
     c.run.batch,
     c.run.sequence,
     c.run.scenario_id,
-    -- Groups of consecutive kernels.
+    -- Number of groups of consecutive kernels.
     CAST(ROUND(t.group_count) AS BIGINT) AS group_count,
-    -- Results of all kernels, kept for the backward pass. [byte]
+    -- Results of all kernels that are kept for the backward pass. [byte]
     t.stored_byte,
     -- Results at the groups' borders and inside the largest group. [byte]
     t.checkpointed_byte,
-    -- Memory saved by checkpointing. [byte]
+    -- Memory that checkpointing saves. [byte]
     t.stored_byte - t.checkpointed_byte AS saved_byte,
-    -- Share of stored_byte that it saves.
+    -- Share of `stored_byte` that checkpointing saves.
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
     -- Time of the repeated forward pass. [s]
     c.latency_s * COALESCE((r.block_macs + r.end_macs) / NULLIF(c.macs, 0e0), 1e0) AS recompute_s

@@ -1,4 +1,4 @@
--- Precisions in which a run on a part is compared with others: all that its backend executes, but for those whose weights are
+-- Precisions in which a run on a part is compared with others: all that its backend executes, except those whose weights are
 -- floating-point numbers of fewer bits than the part computes in.
 -- Grain: hardware, backend, precision
 CREATE VIEW compared_precision AS

@@ -1,4 +1,4 @@
--- The validation lines of the concurrency report: what must hold between stages, critical path and times.
+-- Checks of the concurrency report: bounds between stages, critical path and times.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, line
 CREATE VIEW concurrency_check AS
 WITH lines AS (
@@ -51,12 +51,12 @@ SELECT
     v.batch,
     v.sequence,
     v.scenario_id,
-    -- Claim that is checked.
+    -- Bound that is checked.
     v.line,
     -- Compared value, in the unit of the line.
     v.value,
     -- Upper limit of the value.
     v.bound,
-    -- True when it holds.
+    -- True if the value is within the bound.
     v.value <= v.bound * (1e0 + 1e-9) AS holds
 FROM compared_values AS v

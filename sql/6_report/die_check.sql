@@ -1,5 +1,5 @@
--- Area of every part by the rules beside that of its die in print. The rules see the units that a part enables; a die with more
--- has their pieces in proportion. What lies on the die and is not the part's is left out.
+-- Area of every part by the rules compared with the published area of its die. Areas of units are scaled to all units of the die,
+-- of which the part enables some. Areas of the die that do not belong to the part are left out.
 -- Grain: hardware
 CREATE VIEW die_check AS
 WITH areas AS (
@@ -30,13 +30,13 @@ compared_dice AS (
 SELECT
     hardware,
     die,
-    -- Area in print, less what is not the part's. [mm2]
+    -- Published area without other areas of the die. [mm2]
     printed_mm2,
-    -- Area by the rules, of all units that the die has. [mm2]
+    -- Area by the rules for all units of the die. [mm2]
     ruled_mm2,
-    -- Area by the rules against that in print.
+    -- Ratio of the area by the rules to the published area.
     ruled_mm2 / NULLIF(printed_mm2, 0e0) AS area_ratio,
-    -- True of the part that uses most of the die: the one that stands for it.
+    -- True for the part that uses most of the die and represents it.
     ROW_NUMBER() OVER (PARTITION BY die ORDER BY used DESC, hardware) = 1 AS stands_for_die,
     source_id,
     confidence

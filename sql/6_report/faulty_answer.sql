@@ -1,11 +1,10 @@
--- Parts and models of which some answers are null since they rest on a number that cannot be (`impossible_number`), with that
--- number.
+-- Parts and models with null answers, with the impossible number that causes them (`impossible_number`).
 -- Grain: subject, field
 CREATE VIEW faulty_answer AS
 SELECT DISTINCT
     -- Part or model.
     hardware AS subject,
-    -- Number that cannot be, as `impossible_number` names it; of an efficiency its row.
+    -- Impossible number as named in `impossible_number`; for an efficiency its row.
     COALESCE(fault, tile_fault) AS field
 FROM part_support
 WHERE COALESCE(fault, tile_fault) IS NOT NULL

@@ -1,5 +1,6 @@
--- A run under its backend beside the same run one kernel an operator (`backend.unfused_backend`): what fusion saves. Both must
--- be among the scenarios. What stands against `eager` differs in dispatch too; other counterparts differ in their kernels alone.
+-- A run under its backend compared with the same run at one kernel per operator (`backend.unfused_backend`), and the savings of
+-- fusion. Both must be among the scenarios. Runs compared with `eager` differ in dispatch too; those of other counterparts only in
+-- their kernels.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fusion_benefit AS
 WITH beside_unfused AS (
@@ -31,7 +32,7 @@ SELECT
     f.sequence,
     f.scenario_id,
     f.unfused_backend,
-    -- Kernels launched without fusion.
+    -- Number of kernels launched without fusion.
     f.unfused_kernel_count,
     f.kernel_count,
     -- Bytes across kernel borders without fusion. [byte]
@@ -43,12 +44,12 @@ SELECT
     -- Time without fusion. [s]
     f.unfused_latency_s,
     f.latency_s,
-    -- Time without fusion over time.
+    -- Ratio of the time without fusion to the time with it.
     f.unfused_latency_s / NULLIF(f.latency_s, 0e0) AS speedup,
     -- Energy without fusion; null when a coefficient is missing. [J]
     f.unfused_energy_j,
     f.energy_j,
-    -- Energy-delay product without fusion over that with it.
+    -- Ratio of the energy-delay product without fusion to that with it.
     f.unfused_energy_j * f.unfused_latency_s / NULLIF(f.energy_j * f.latency_s, 0e0) AS edp_ratio
 FROM beside_unfused AS f
 WHERE NOT f.is_unfused AND f.unfused_latency_s IS NOT NULL

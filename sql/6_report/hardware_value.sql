@@ -1,5 +1,5 @@
--- Every number of every part as one long list, each with where it comes from: the live value beside what the part's row and
--- the catalog file state, so that an edit shows, with all that follows from it, and any number is traced in one query.
+-- Every number of every part in one list, with its origin: the live value, the value in the part's row and the value in the catalog
+-- file, so that one query shows edits, all numbers that follow from them, and the source of any number.
 -- Grain: hardware, field
 CREATE VIEW hardware_value AS
 WITH edited_numbers AS (
@@ -25,9 +25,9 @@ SELECT
     n.stated_value,
     n.catalog_value,
     n.standing,
-    -- True when the stated value was changed since, or added without the catalog.
+    -- True if the stated value was changed, or added without the catalog.
     e.field IS NOT NULL AS is_edited,
-    -- True when it follows from a number that was.
+    -- True if the number follows from an edited one.
     f.field IS NOT NULL AS follows_edit,
     n.unit,
     n.source_id,

@@ -1,10 +1,9 @@
--- Numbers of parts, rules and conditions that may be, though they hardly are: off by a unit, or forgotten. Answers that rest on
--- one name it (`model_report.implausible`, `part_cost.implausible`,
--- `training_step.implausible`).
+-- Possible but implausible numbers of parts, rules and conditions: for example in a wrong unit, or removed. Answers that depend on
+-- one name it (`model_report.implausible`, `part_cost.implausible`, `training_step.implausible`).
 -- Grain: hardware, field
 CREATE VIEW implausible_number AS
 SELECT
-    -- Part; `*` of a rule or condition.
+    -- Part; `*` for a rule or condition.
     hardware,
     field,
     value,

@@ -1,19 +1,19 @@
--- What ingest knows and does not know of each model: operators by how they were sized, what was
--- bounded, what was fixed to a number and why.
+-- Coverage of each model by ingest: operators by the way they were sized, sizes that are bounds, and sizes that were fixed to a
+-- number with the reason.
 -- Grain: model
 CREATE VIEW ingest_coverage AS
 SELECT
     m.model,
     m.source,
-    -- Operators, views not counted.
+    -- Number of operators without views.
     CAST(SUM(CASE WHEN o.is_view THEN 0 ELSE 1 END) AS BIGINT) AS operator_count,
-    -- Operators that move nothing.
+    -- Number of operators that move nothing.
     CAST(SUM(CASE WHEN o.is_view THEN 1 ELSE 0 END) AS BIGINT) AS view_count,
-    -- Operators sized by a rule.
+    -- Number of operators sized by a rule.
     CAST(SUM(CASE WHEN NOT o.is_view AND o.rule IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT) AS sized_count,
-    -- Operators without a rule: their work is unknown.
+    -- Number of operators without a rule, whose work is unknown.
     CAST(SUM(CASE WHEN o.rule IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS unsized_count,
-    -- Operators whose size is an upper bound of one that depends on data.
+    -- Number of operators whose size is an upper bound of a data-dependent one.
     CAST(SUM(CASE WHEN o.is_size_bound THEN 1 ELSE 0 END) AS BIGINT) AS bounded_count,
     m.is_batch_symbolic,
     m.is_sequence_symbolic,

@@ -1,4 +1,4 @@
--- Tensors that cross the border of every kernel of a run, with their shapes: what its traffic is made of.
+-- Tensors that cross the border of every kernel of a run, with their shapes and bytes.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id, tensor_id, direction
 CREATE VIEW kernel_border AS
 SELECT
@@ -17,7 +17,7 @@ SELECT
     b.role,
     t.tensor,
     t.shape,
-    -- Operator that reads it first or writes it.
+    -- Operator that reads the tensor first or writes it.
     o.operator,
     b.is_produced,
     b.moved_byte

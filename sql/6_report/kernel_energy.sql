@@ -21,11 +21,11 @@ SELECT
     k.compute_energy_j,
     k.memory_energy_j,
     k.dram_byte,
-    -- Energy of main memory, weights and images put in another order included; null when a coefficient is missing. [J]
+    -- Energy of main memory, including reordered weights and images; null when a coefficient is missing. [J]
     k.dram_energy_j + k.reorder_energy_j AS dram_energy_j,
     k.cache_level,
     k.moved_byte,
-    -- Energy of the last-level cache, of tiles that load from it included; null when a coefficient is missing. [J]
+    -- Energy of the last-level cache, including tiles that load from it; null when a coefficient is missing. [J]
     k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END AS cache_energy_j,
     k.tile_memory_level,
     k.reload_byte,
@@ -39,7 +39,7 @@ SELECT
     k.energy_j,
     -- Share of the energy that is not wasted.
     1e0 - k.wasted_energy_j / NULLIF(k.energy_j, 0e0) AS efficiency_fraction,
-    -- Average power while it runs: energy over latency. [W]
+    -- Average power of the kernel: energy divided by latency. [W]
     k.energy_j / NULLIF(k.latency_s, 0e0) AS power_w,
     h.energy_scope
 FROM kernel_time AS k

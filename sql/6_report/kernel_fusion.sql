@@ -1,6 +1,6 @@
--- Every kernel of a run beside the kernels that its operators make one by one (`backend.unfused_backend`): what each fusion
--- saves in time, energy and bytes. Conversions, copies and biases stand with the kernel they are made for. Both runs must be
--- among the scenarios. What a run pays once is in neither.
+-- Every kernel of a run compared with the kernels of its operators without fusion (`backend.unfused_backend`): the saving of each
+-- fusion in time, energy and bytes. Conversions, copies and biases belong to the kernel that they serve. Both runs must be among
+-- the scenarios. Work that a run pays once is in neither.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_fusion AS
 WITH sided_kernels AS (
@@ -60,27 +60,27 @@ SELECT
     k.kernel,
     k.operator_count,
     b.unfused_backend,
-    -- Kernels that its operators make one by one.
+    -- Number of kernels that its operators run as without fusion.
     CAST(b.unfused_kernel_count AS BIGINT) AS unfused_kernel_count,
-    -- Bytes across their borders. [byte]
+    -- Bytes across the borders of the unfused kernels. [byte]
     b.unfused_traffic_byte,
-    -- Bytes across its borders. [byte]
+    -- Bytes across the border of the kernel. [byte]
     b.traffic_byte,
-    -- Traffic of main memory one by one. [byte]
+    -- Traffic of main memory without fusion. [byte]
     b.unfused_dram_byte,
     -- Traffic of main memory. [byte]
     b.dram_byte,
-    -- Time one by one. [s]
+    -- Time without fusion. [s]
     b.unfused_latency_s,
-    -- Time that it adds to the run. [s]
+    -- Time that the kernel adds to the run. [s]
     b.latency_s,
-    -- Time one by one over its own.
+    -- Ratio of the time without fusion to the kernel's time.
     b.unfused_latency_s / NULLIF(b.latency_s, 0e0) AS speedup,
-    -- Energy one by one; null when a coefficient is missing. [J]
+    -- Energy without fusion; null when a coefficient is missing. [J]
     b.unfused_energy_j,
-    -- Its energy; null when a coefficient is missing. [J]
+    -- Energy of the kernel; null when a coefficient is missing. [J]
     b.energy_j,
-    -- Energy-delay product one by one over its own.
+    -- Ratio of the energy-delay product without fusion to the kernel's.
     b.unfused_energy_j * b.unfused_latency_s / NULLIF(b.energy_j * b.latency_s, 0e0) AS edp_ratio
 FROM both_sides AS b
 INNER JOIN kernel AS k ON k.model = b.model AND k.backend = b.fused_backend AND k.kernel_id = b.fused_id

@@ -1,6 +1,6 @@
--- Memory levels that a kernel's bytes cross, one row each, from main memory inwards: what crosses into the level with the tile
--- chosen at it, how long that takes and how many joules; where no memory lies beside the units, tiles load from the last-level cache.
--- The joules of a kernel's levels are its memory energy.
+-- Memory levels that a kernel's bytes cross, one row each, from main memory inwards: bytes, time and energy at the border of the
+-- level with the chosen tile. On parts without tile memories, tiles load from the last-level cache. The energies of a kernel's
+-- levels sum to its memory energy.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, border
 CREATE VIEW kernel_level AS
 WITH borders AS (
@@ -36,8 +36,8 @@ SELECT
     k.sequence,
     k.scenario_id,
     k.kernel_id,
-    -- Place of the level in the hierarchy: `dram`, `cache` (the last level before it), `tile` (what tiles must fit) or
-    -- `stream` (the first level, where tiles lie in another).
+    -- Position of the level in the hierarchy: `dram`, `cache` (the last level before it), `tile` (the level that tiles must fit) or
+    -- `stream` (the first level, if tiles are in another).
     k.border,
     k.kernel,
     k.operator,
@@ -45,42 +45,42 @@ SELECT
     k.kernel_class,
     -- Name of the level on this part; one level may be both `cache` and `tile`.
     k.level,
-    -- Size of the level, of all units together where each has its own; null when unknown. [byte]
+    -- Size of the level, summed over units that have their own; null when unknown. [byte]
     CASE k.border
         WHEN 'dram' THEN k.main_memory_byte
         WHEN 'cache' THEN k.cache_byte
         WHEN 'tile' THEN h.tile_memory_byte * h.unit_count
         ELSE h.stream_memory_byte * h.unit_count
     END AS capacity_byte,
-    -- Bytes that cross into the level, or out of it. [byte]
+    -- Bytes that cross into or out of the level. [byte]
     CASE k.border
         WHEN 'dram' THEN k.dram_byte + k.reorder_byte + k.library_written_byte
         WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.moved_byte, k.reload_byte) ELSE k.moved_byte END
         WHEN 'tile' THEN k.reload_byte
         ELSE k.stream_byte
     END AS level_byte,
-    -- Peak bandwidth of the level, of all units together; null when unknown. [byte/s]
+    -- Peak bandwidth of the level for all units together; null when unknown. [byte/s]
     CASE k.border
         WHEN 'dram' THEN k.dram_byte_per_s
         WHEN 'cache' THEN k.cache_byte_per_s
         WHEN 'tile' THEN k.tile_memory_byte_per_s
         ELSE k.stream_memory_byte_per_s
     END AS bandwidth_byte_per_s,
-    -- Time it takes. [s]
+    -- Time to move these bytes. [s]
     CASE k.border
         WHEN 'dram' THEN k.dram_s + k.reorder_s + k.library_s
         WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.cache_s, k.reload_s) ELSE k.cache_s END
         WHEN 'tile' THEN k.reload_s
         ELSE k.stream_s
     END AS level_s,
-    -- Energy it takes, of the first level only what no operation's energy holds; null when a coefficient is missing. [J]
+    -- Energy to move these bytes, without the part that operations' energies include; null when a coefficient is missing. [J]
     CASE k.border
         WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j + k.library_energy_j
         WHEN 'cache' THEN k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END
         WHEN 'tile' THEN k.reload_energy_j
         ELSE k.stream_energy_j
     END AS level_j,
-    -- True of the level that sets the pace of the kernel's memory.
+    -- True for the level that sets the pace of the kernel's memory.
     COALESCE(k.memory_level = k.level, FALSE) AS is_slowest
 FROM crossed_levels AS k
 INNER JOIN part AS h ON h.hardware = k.hardware

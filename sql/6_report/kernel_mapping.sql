@@ -1,6 +1,6 @@
--- How every kernel sits on a part: unit, tile, waves and utilization of its slowest step, all from the row of that step
--- (`step_mapping`), and a sentence that says so. Of steps equal within rounding that of fewer tiles speaks, then the first.
--- A kernel without arithmetic has no step: it moves data with all units.
+-- Mapping of every kernel to a part: unit, tile, waves and utilization of its slowest step, taken from the row of that step
+-- (`step_mapping`), and a sentence in words. Of steps with equal times within rounding, the one with the fewest tiles is chosen,
+-- then the first. A kernel without arithmetic has no step: it moves data with all units.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_mapping AS
 WITH bounded_steps AS (
@@ -45,7 +45,7 @@ SELECT
     m.kernel_class,
     m.latency_s,
     m.bottleneck,
-    -- Steps of the kernel that sit on the part.
+    -- Number of steps of the kernel.
     m.mapped_count,
     m.step_id,
     m.candidate,
@@ -61,19 +61,20 @@ SELECT
     m.tile_k,
     -- Independent output elements of that step; null without a step.
     m.threads,
-    -- Samples that can go to different units.
+    -- Number of samples that can go to different units.
     CAST(m.batch AS DOUBLE) AS batch_parts,
-    -- Channels (columns of a product's results) that can; null without a step.
+    -- Number of channels (columns of a product's results) that can go to different units; null without a step.
     m.result_columns AS channel_parts,
-    -- What else can, within a sample and channel: places, tokens, heads, groups; null without a step.
+    -- Number of other divisions within a sample and channel (places, tokens, heads, groups) that can go to different units; null
+    -- without a step.
     m.threads / NULLIF(m.batch * m.result_columns, 0e0) AS space_parts,
     m.tile_count,
     m.tile_unit_count,
-    -- Fewest units that it runs on.
+    -- Fewest units that the kernel can use.
     1e0 AS least_units,
-    -- Fewest units that take as many rounds as all of the part's: more only idle; null without a step.
+    -- Fewest units that need as many rounds as all of the part's, so that more would be idle; null without a step.
     CEIL(m.tile_count / NULLIF(m.waves, 0e0)) AS best_units,
-    -- Most units that would get work if there were any number of them; null without a step.
+    -- Most units that could get work if the part had more; null without a step.
     m.tile_count AS most_units,
     m.tile_byte,
     m.reload_byte,

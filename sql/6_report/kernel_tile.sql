@@ -1,5 +1,5 @@
--- Every candidate tile of every kernel that has a product, on every part: what the kernel takes with it at full clock, or the level that
--- cannot hold it. Rows of `tiling_strategy` that people add are candidates like the others.
+-- Every candidate tile of every kernel with a product, on every part: the kernel's time with it at full clock, or the level that is
+-- too small for it. Rows that people add to `tiling_strategy` are candidates too.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, candidate
 CREATE VIEW kernel_tile AS
 WITH refused_steps AS (
@@ -80,15 +80,15 @@ SELECT
     s.tile_k,
     s.divisor,
     s.split_k,
-    -- True of the tile that the kernel runs with.
+    -- True for the tile that the kernel runs with.
     COALESCE(c.rank_s = c.least_s, FALSE) AS is_chosen,
-    -- Level that cannot hold the tile; null where all do.
+    -- Level that is too small for the tile; null if all fit.
     CASE c.overflowing_level
         WHEN 'tile' THEN h.tile_memory_level
         WHEN 'stream' THEN h.stream_level
         ELSE c.overflowing_level
     END AS overflowing_level,
-    -- Time the kernel keeps the device busy with the tile at full clock; null where a level cannot hold it. [s]
+    -- Time that the kernel keeps the device busy with the tile at full clock; null if a level is too small for it. [s]
     c.unlimited_s,
     c.compute_s,
     c.slowest_memory_s,

@@ -17,7 +17,7 @@ SELECT
     k.operator,
     k.module,
     s.kernel_class,
-    -- Kind of its anchor operator; the class of an inserted kernel.
+    -- Kind of the anchor operator; for an inserted kernel its class.
     CASE WHEN k.kernel_id = k.fused_kernel_id THEN o.operator_kind ELSE s.kernel_class END AS kernel_kind,
     k.operator_count,
     s.macs,
@@ -28,7 +28,7 @@ SELECT
     s.kv_cache_byte,
     s.output_byte,
     s.traffic_byte,
-    -- Operations a byte moved. [ops/byte]
+    -- Operations per moved byte. [ops/byte]
     s.flops / NULLIF(s.traffic_byte, 0e0) AS arithmetic_intensity,
     -- Bucket of independent threads: `<1K`, `1K-10K`, `10K-100K`, `>100K`.
     CASE
@@ -37,7 +37,7 @@ SELECT
         WHEN s.threads >= 1e3 THEN '1K-10K'
         ELSE '<1K'
     END AS parallelism,
-    -- Bucket of arithmetic intensity, in operations a byte: `<1`, `1-10`, `10-100`, `>100`.
+    -- Bucket of arithmetic intensity in operations per byte: `<1`, `1-10`, `10-100`, `>100`.
     CASE
         WHEN s.flops >= 1e2 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '>100'
         WHEN s.flops >= 1e1 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '10-100'

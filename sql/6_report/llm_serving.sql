@@ -1,5 +1,5 @@
--- Serving a language model: every decode scenario with the prefill scenario of the same conditions whose
--- prompt is nearest to its context from below. A decode step makes one token for each sample of the batch.
+-- Serving a language model: every decode scenario with the prefill scenario of the same conditions whose prompt is the longest
+-- within its context. A decode step makes one token for each sample of the batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW llm_serving AS
 WITH token_runs AS (
@@ -11,7 +11,7 @@ WITH token_runs AS (
     WHERE phase IN ('prefill', 'decode')
 ),
 
--- A prefill as long as the context counts: rows of equal tokens stand within the frame.
+-- A prefill as long as the context counts: rows with equal tokens are in the frame.
 prefilled_runs AS (
     SELECT
         *,
@@ -65,34 +65,34 @@ SELECT
     d.is_simulated,
     -- Tokens of the prompt in the prefill scenario; null without one.
     d.prompt_tokens,
-    -- Time to first token: the prefill of the prompt; null without a prefill scenario, and where it does not fit. [s]
+    -- Time to first token, the prefill of the prompt; null without a prefill scenario or if it does not fit. [s]
     d.ttft_s,
-    -- Time per output token: one decode step; null where it does not fit. [s]
+    -- Time per output token, one decode step; null if it does not fit. [s]
     d.latency_s AS tpot_s,
     d.step_limit,
     d.mfu_fraction,
     d.mbu_fraction,
-    -- Output tokens of the whole batch in a second. [1/s]
+    -- Output tokens of the whole batch per second. [1/s]
     d.batch / NULLIF(d.latency_s, 0e0) AS tokens_per_s,
-    -- Prompt tokens of the whole batch processed in a second; null without a prefill scenario. [1/s]
+    -- Prompt tokens of the whole batch per second; null without a prefill scenario. [1/s]
     d.batch * d.prompt_tokens / NULLIF(d.ttft_s, 0e0) AS prompt_tokens_per_s,
     -- Energy of an output token; null when a coefficient is missing. [J]
     d.sample_j AS token_j,
-    -- Output tokens for a joule; null when a coefficient is missing. [1/J]
+    -- Output tokens per joule; null when a coefficient is missing. [1/J]
     1e0 / NULLIF(d.sample_j, 0e0) AS tokens_per_j,
-    -- Rent for a million output tokens; null when unknown. [USD]
+    -- Price of a million output tokens; null when unknown. [USD]
     d.sample_usd * 1e6 AS million_tokens_usd,
     m.weight_byte,
     m.kv_cache_byte,
     -- Keys and values of one token of one sample. [byte]
     (m.kv_cache_byte - m.lasting_cache_byte) / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
-    -- What one sample keeps whatever its context: states, and what a decoder keeps of an encoder's result. [byte]
+    -- Cache of one sample that is independent of its context: states, and a decoder's copy of an encoder's result. [byte]
     m.lasting_cache_byte / NULLIF(d.batch, 0) AS lasting_cache_byte,
-    -- Peak memory of the decode step or of the prefill, whichever is larger. [byte]
+    -- Larger peak memory of the decode step and the prefill. [byte]
     d.needed_byte AS peak_memory_byte,
-    -- True when both fit the part's main memory with the context of their process (`part_context`).
+    -- True if both fit the part's main memory with the context of their process (`part_context`).
     d.fits AS fits_device,
-    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    -- Number of assumed catalog inputs, prices included (`assumed_input`).
     g.assumed_count + g.price_count AS assumed_count
 FROM fitting_runs AS d
 INNER JOIN run_memory AS m

@@ -1,9 +1,9 @@
--- What every row of `loop_nest` takes on its part with nothing else running: steps of the array, bytes at every border, time and
--- energy. All overlap, the slowest sets the pace; a network that is busy takes longer (`busy_growth`). Where the part has no memory
--- that all units share beside the ones at the arrays, the inner border is that of main memory. What a nest's run has on the chip
--- already does not come from there (`activation_dram_fraction`). What a memory cannot hold has no time.
+-- Steps, bytes at every border, time and energy of every row of `loop_nest` that runs alone on its part. All borders overlap and
+-- the slowest sets the pace; a busy network takes longer (`busy_growth`). Activations that are already on the chip do not come from
+-- main memory (`activation_dram_fraction`).
 -- Grain: loop_nest_id
 CREATE VIEW loop_nest_cost AS
+-- On parts without a shared memory the inner border is that of main memory.
 WITH bordered_nests AS (
     SELECT
         *,
@@ -38,7 +38,7 @@ timed_nests AS (
     FROM bordered_nests
 ),
 
--- Time without the networks: what they are busy for is a share of that, or of their own.
+-- Time without the networks; the utilization of a network is its share of that time.
 networked_nests AS (
     SELECT
         *,
@@ -89,22 +89,21 @@ SELECT
     inner_n,
     inner_k,
     inner_kept,
-    -- What cannot hold its tile: the `outer` memory, the `inner` one, or the `array` that has no room for its sets of elements; null
-    -- where all do.
+    -- Level that is too small for its tile: the `outer` memory, the `inner` memory, or the `array` without room for its sets of
+    -- elements; null if all fit.
     overflowing_level,
     cycles,
-    -- Steps where every fold is filled and drained before the next, as SCALE-Sim counts them: what stays is loaded row by row first,
-    -- but for results.
+    -- Steps if every fold is filled and drained before the next, as SCALE-Sim counts them: a stationary operand other than results
+    -- is first loaded row by row.
     folds * (
         streamed_steps + matrix_array_rows + matrix_array_columns - 2e0
         + CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 0e0 ELSE matrix_array_rows END
     ) AS serial_cycles,
-    -- Multiply-accumulates over those that all arrays could do in its steps.
+    -- Ratio of the multiply-accumulates to those that all arrays could do in these steps.
     flops / 2e0 / NULLIF(cycles * array_count * matrix_array_rows * matrix_array_columns, 0e0) AS utilization_fraction,
     -- Bytes between main memory and the chip. [byte]
     dram_byte,
-    -- Bytes between the memory that all units share and those beside the arrays, or these themselves; 0 where the part has no such
-    -- memory. [byte]
+    -- Bytes between the memory shared by all units and the arrays or their own memories; 0 without a shared memory. [byte]
     cache_byte,
     array_byte,
     element_hop_byte,
@@ -113,17 +112,17 @@ SELECT
     active_elements,
     -- Time of the arithmetic, folds included. [s]
     compute_s,
-    -- Time in which main memory moves its bytes. [s]
+    -- Time of main memory to move its bytes. [s]
     dram_s,
-    -- Time in which the memory that all units share moves its bytes. [s]
+    -- Time of the memory shared by all units to move its bytes. [s]
     cache_s,
-    -- Time in which the memories beside the arrays move theirs; 0 when their bandwidth is unknown or there are none. [s]
+    -- Time of the arrays' own memories to move their bytes; 0 without such memories or when their bandwidth is unknown. [s]
     array_s,
-    -- Time in which the slower of the networks between units and dice moves its bytes, contention in it; 0 without one. [s]
+    -- Time of the slower network between units or dice to move its bytes, contention included; 0 without one. [s]
     network_s,
-    -- The longest of these; null where a memory cannot hold its tile. [s]
+    -- Longest of these times; null if a memory is too small for its tile. [s]
     latency_s,
-    -- Resource with that time: `compute`, `dram`, `cache`, `array` or `network`.
+    -- Resource that takes this time: `compute`, `dram`, `cache`, `array` or `network`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN compute_s >= latency_s THEN 'compute'
@@ -132,7 +131,7 @@ SELECT
         WHEN array_s >= latency_s THEN 'array'
         ELSE 'network'
     END AS limited_by,
-    -- Energy of arithmetic, of every border, of hops, and of the whole part at rest meanwhile. [J]
+    -- Energy of arithmetic, of every border, of hops, and static energy of the whole part meanwhile. [J]
     compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s AS energy_j,
     -- Energy times time. [J s]
     (compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s) * latency_s AS edp_js

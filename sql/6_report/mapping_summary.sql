@@ -1,5 +1,5 @@
--- How a run sits on a part as a whole: its kernels (`kernel_mapping`) and their time by utilization, by bottleneck, and by
--- kind of unit. What the run pays once belongs to no kernel.
+-- Mapping of a whole run to a part: number and time of its kernels (`kernel_mapping`) by utilization, by bottleneck and by kind of
+-- unit. Work that the run pays once belongs to no kernel.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, dimension, bucket
 CREATE VIEW mapping_summary AS
 WITH dimensions AS (
@@ -56,11 +56,11 @@ SELECT
     memory_format,
     -- `utilization`, `bottleneck` or `unit`.
     dimension,
-    -- `<10%`, `10-50%`, `50-90%` or `>=90%`; what sets the pace; `matrix` or `vector`.
+    -- `<10%`, `10-50%`, `50-90%` or `>=90%`; the bottleneck; `matrix` or `vector`.
     bucket,
-    -- Kernels in it.
+    -- Number of kernels in the bucket.
     CAST(kernel_count AS BIGINT) AS kernel_count,
-    -- Time that they add to the run. [s]
+    -- Time that these kernels add to the run. [s]
     latency_s,
     -- Share of the run's kernels.
     kernel_count / NULLIF(CAST(SUM(kernel_count) OVER (

@@ -1,5 +1,5 @@
--- Memory while each kernel of a run executes. A kernel that the backend inserts runs on what is held for the kernel that it is
--- made for; biases that some parts add by kernels of their own are among them.
+-- Memory while each kernel of a run executes. A kernel that the backend inserts, such as the biases that only some parts add by
+-- kernels, uses the memory of the kernel that it serves.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW memory_timeline AS
 SELECT
@@ -18,13 +18,13 @@ SELECT
     k.operator,
     k.module,
     m.storage_count,
-    -- Gradients, activations, inputs and converted copies held. [byte]
+    -- Gradients, activations, inputs and converted copies in memory. [byte]
     m.live_byte,
-    -- The same in allocator blocks. [byte]
+    -- Gradients, activations, inputs and converted copies in allocator blocks. [byte]
     m.allocated_byte,
-    -- Weights, buffers and key-value cache, held throughout. [byte]
+    -- Weights, buffers and key-value cache, in memory throughout. [byte]
     s.weight_byte + s.buffer_byte + s.kv_cache_byte AS resident_byte,
-    -- Blocks and residents together. [byte]
+    -- Sum of `allocated_byte` and `resident_byte`. [byte]
     m.allocated_byte + s.weight_byte + s.buffer_byte + s.kv_cache_byte AS total_byte
 FROM run_kernel AS k
 INNER JOIN run AS r ON r.run = k.run

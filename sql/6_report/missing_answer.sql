@@ -1,5 +1,5 @@
--- Why there is no answer: for any model on a part (`part_lack`), for a model on a part, or for a model on a part under a backend
--- and precision, whatever the batch. `*` stands for all. Where none of these has a row, a time is answered.
+-- Reason for a missing answer: for any model on a part (`part_lack`), for a model on a part, or for a model on a part under a
+-- backend and precision at any batch. `*` means all. If none of these has a row, there is an answer.
 -- Grain: model, hardware, backend, precision
 CREATE VIEW missing_answer AS
 WITH ranked_lacks AS (
@@ -28,7 +28,7 @@ part_reasons AS (
     FROM ranked_lacks
 ),
 
--- A model's steps by the element types they compute in: a part that has no rate for one, or for a product no tile, has no answer.
+-- Element types of a model's steps: a part without a rate for one, or without a tile for a product, has no answer.
 needed_types AS (
     SELECT
         run, compute_precision, MAX(CASE WHEN is_product THEN 1 ELSE 0 END) AS has_product
@@ -65,9 +65,9 @@ explained_runs AS (
         r.run.precision,
         CASE
             WHEN l.rateless_precision IS NOT NULL
-                THEN CONCAT('a kernel of the model needs ', l.rateless_precision, ', which the part has no rate for')
+                THEN CONCAT('a kernel of the model needs ', l.rateless_precision, ', for which the part has no rate')
             WHEN l.tileless_precision IS NOT NULL
-                THEN CONCAT('no memory of the part holds a tile of a product in ', l.tileless_precision)
+                THEN CONCAT('no memory of the part fits a tile of a product in ', l.tileless_precision)
             WHEN r.power <> 'default' AND r.power_w IS NULL AND m.hardware IS NULL
                 THEN CONCAT('the part has no power mode ', r.power)
             WHEN m.hardware IS NULL AND r.power_w < g.least_w

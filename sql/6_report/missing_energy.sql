@@ -1,4 +1,4 @@
--- Parts whose energies are null since neither they nor a rule gives a coefficient, with the first that is missing.
+-- Parts with null energies, with the first coefficient that neither the part nor a rule gives.
 -- Grain: hardware
 CREATE VIEW missing_energy AS
 WITH unpriced_rates AS (
@@ -29,7 +29,7 @@ energies AS (
 
 SELECT
     hardware,
-    -- Place of the number, as in `hardware_value`.
+    -- Field name of the number, as in `hardware_value`.
     field
 FROM energies
 WHERE field IS NOT NULL

@@ -1,6 +1,5 @@
--- How much of a run could happen at once: stages of kernels at equal depth, the widest of them, the
--- critical path, and the speed-up that unlimited parallel kernels would give (Brent 1974: time is at least
--- the critical path and at most the sequential sum).
+-- Concurrency of a run: stages of kernels at equal depth, the widest of them, the critical path, and the speed-up with unlimited
+-- parallel kernels (Brent 1974: time is at least the critical path and at most the sequential sum).
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_concurrency AS
 WITH stage_sizes AS (
@@ -32,15 +31,15 @@ SELECT
     r.context,
     r.phase,
     p.kernel_count,
-    -- Kernels that the backend fuses, without those that it inserts.
+    -- Kernels that the backend fuses, without inserted ones.
     CAST(s.fused_kernel_count AS BIGINT) AS fused_kernel_count,
-    -- Depths at which kernels start.
+    -- Number of depths at which kernels start.
     s.stage_count,
     -- Stage with the most kernels, the first of equals.
     s.widest_stage,
-    -- Kernels in it.
+    -- Number of kernels in the widest stage.
     s.widest_stage_kernels,
-    -- Kernels a stage on average.
+    -- Mean number of kernels per stage.
     s.fused_kernel_count / NULLIF(CAST(s.stage_count AS DOUBLE), 0e0) AS mean_stage_kernels,
     p.flops,
     p.critical_path_flops,
@@ -48,14 +47,14 @@ SELECT
     p.sequential_s,
     p.critical_path_s,
     p.critical_path_lower_s,
-    -- True when the graph's paths could be listed, so that critical_path_s is no mere upper bound.
+    -- True if the graph's paths could be listed, so that `critical_path_s` is exact and not only an upper bound.
     p.critical_path_s <= p.critical_path_lower_s * (1e0 + 1e-9) AS is_exact,
     p.latency_s,
-    -- Least time with kernels side by side: the critical path, or issuing all kernels if that takes longer. [s]
+    -- Least time with concurrent kernels: the critical path, or the time to issue all kernels if that is longer. [s]
     LEAST(p.latency_s, GREATEST(p.critical_path_s, p.host_issue_s)) AS concurrent_s,
-    -- sequential_s over critical_path_s: no schedule of these kernels is faster by more.
+    -- Ratio of `sequential_s` to `critical_path_s`, an upper bound of the speed-up by concurrency.
     p.sequential_s / NULLIF(p.critical_path_s, 0e0) AS speedup_bound,
-    -- The same by operations instead of time.
+    -- Ratio of all operations to those of the critical path.
     p.flops / NULLIF(p.critical_path_flops, 0e0) AS flops_speedup_bound,
     p.critical_path_edp_js
 FROM critical_path AS p

@@ -1,5 +1,5 @@
--- Energy-delay product of a whole run, and the figure other tools report: the sum of the local products of its kernels.
--- The shares of its kernels and of the call add up to it.
+-- Energy-delay product of a whole run, and the sum of the local products of its kernels, which other tools report. The shares of
+-- its kernels and of the call sum to the product.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_edp AS
 WITH preceded_kernels AS (
@@ -52,20 +52,20 @@ SELECT
     energy_j,
     -- Energy times time. [J s]
     edp_js,
-    -- Sum of the kernels' own energy times their own latency. [J s]
+    -- Sum over kernels of energy times latency. [J s]
     local_edp_js,
     -- Share of the energy-delay product that the sum of local products misses.
     1e0 - local_edp_js / NULLIF(edp_js, 0e0) AS local_gap_fraction,
-    -- Share from arithmetic. [J s]
+    -- Part from arithmetic. [J s]
     compute_edp_js,
-    -- Share from traffic. [J s]
+    -- Part from traffic. [J s]
     memory_edp_js,
-    -- Share from static power and delay. [J s]
+    -- Part from static power and delay. [J s]
     edp_js - compute_edp_js - memory_edp_js AS static_edp_js,
-    -- Share of what the run pays once, part of no kernel. [J s]
+    -- Part of the run's call, which belongs to no kernel. [J s]
     edp_js - kernel_edp_js AS call_edp_js,
-    -- Kernels, largest first, that make half of it.
+    -- Number of kernels, largest first, that make half of the product.
     kernels_for_half,
-    -- Kernels, largest first, that make 90 % of it.
+    -- Number of kernels, largest first, that make 90 % of the product.
     kernels_for_ninety
 FROM run_sums

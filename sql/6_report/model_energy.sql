@@ -25,7 +25,7 @@ SELECT
     -- Share of the energy that is not wasted.
     1e0 - c.wasted_energy_j / NULLIF(c.energy_j, 0e0) AS efficiency_fraction,
     c.peak_energy_j,
-    -- Energy over time. [W]
+    -- Energy divided by time. [W]
     c.energy_j / NULLIF(c.latency_s, 0e0) AS average_power_w,
     c.tdp_w,
     c.peak_power_w,

@@ -1,4 +1,4 @@
--- Time of a whole run on every part, split by what sets the pace.
+-- Time of a whole run on every part, divided by the resource that sets the pace.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW model_latency AS
@@ -14,11 +14,11 @@ SELECT
     c.phase,
     c.memory_format,
     c.latency_s,
-    -- Tenth percentile of the prediction, from the errors on rows the fit did not see. [s]
+    -- Tenth percentile of the prediction, from errors on rows that the fit did not use. [s]
     c.latency_s * b.low_factor AS p10_s,
     -- Ninetieth percentile of the prediction. [s]
     c.latency_s * b.high_factor AS p90_s,
-    -- True when that band rests on measurements of this very part.
+    -- True if this band comes from measurements of the same part.
     COALESCE(b.is_part_measured, FALSE) AS is_part_measured,
     b.band_basis,
     c.compute_s,
@@ -30,7 +30,7 @@ SELECT
     c.device_s,
     c.host_issue_s,
     c.naive_s,
-    -- latency_s over naive_s.
+    -- Ratio of `latency_s` to `naive_s`.
     c.latency_s / NULLIF(c.naive_s, 0e0) AS correction_factor,
     c.roofline_s,
     h.is_simulated

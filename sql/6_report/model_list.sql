@@ -38,11 +38,11 @@ SELECT
     m.parameter_count,
     -- Parameters with `requires_grad`.
     CAST(COALESCE(p.trained_parameter_count, 0) AS BIGINT) AS trained_parameter_count,
-    -- Operators, views not counted.
+    -- Number of operators without views.
     CAST(COALESCE(c.operator_count, 0) AS BIGINT) AS operator_count,
-    -- Multiply-accumulates; null where no operator has any.
+    -- Multiply-accumulates; null if no operator has any.
     w.macs,
-    -- Operators without a rule: their work is unknown.
+    -- Number of operators without a rule, whose work is unknown.
     CAST(COALESCE(c.unsized_count, 0) AS BIGINT) AS unsized_count
 FROM model AS m
 LEFT JOIN operator_counts AS c ON c.model = m.model

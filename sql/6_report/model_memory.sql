@@ -1,4 +1,4 @@
--- Peak memory of every run on every part that can execute it, and whether it fits.
+-- Peak memory of every run on every part that can execute it, with a test of whether it fits.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW model_memory AS
@@ -22,14 +22,15 @@ SELECT
     m.workspace_byte,
     -- Part of the main memory that the backend leaves free. [byte]
     m.reserve_fraction * h.dram_byte AS reserve_byte,
-    -- What the framework's process takes of the part's main memory: the driver's context, stacks and code; null where unknown. [byte]
+    -- Main memory of the framework's process: the driver's context, stacks and code; null when unknown. [byte]
     CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END AS context_byte,
-    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
+    -- [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-    -- Peak in whole segments, as the caching allocator asks the device for it. [byte]
+    -- Peak in whole segments, in which the caching allocator requests memory from the device. [byte]
     CEIL(m.peak_memory_byte / NULLIF(c.value, 0e0)) * c.value AS reserved_byte,
     m.peak_kernel_id,
-    -- Operator that gives that kernel its character.
+    -- Anchor operator of the kernel at the peak.
     o.operator AS peak_operator,
     -- Module of that operator.
     d.path AS peak_module,
@@ -37,12 +38,12 @@ SELECT
     h.dram_byte AS device_byte,
     -- Share of the part's main memory that the run needs, the context included.
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) / NULLIF(h.dram_byte, 0e0) AS device_fraction,
-    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.cache_byte,
-    -- True when the activations at their peak fit the last-level cache.
+    -- True if the activations at their peak fit the last-level cache.
     m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
-    -- True when everything fits the last-level cache.
+    -- True if everything fits the last-level cache.
     m.peak_memory_byte <= h.cache_byte AS fits_cache
 FROM run AS r
 INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision

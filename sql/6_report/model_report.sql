@@ -1,5 +1,5 @@
--- One row a run and part: how long, how many joules, how much memory, what sets the pace. More of each in
--- `model_latency`, `model_energy`, `model_edp` and `model_memory`.
+-- Time, energy, memory and bottleneck of a run on a part, one row per run and part. Details are in `model_latency`, `model_energy`,
+-- `model_edp` and `model_memory`.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW model_report AS
@@ -22,7 +22,7 @@ SELECT
     c.flops,
     c.traffic_byte,
     c.latency_s,
-    -- Samples finished in a second. [1/s]
+    -- Samples per second. [1/s]
     c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     c.bottleneck,
     c.utilization_fraction,
@@ -33,14 +33,15 @@ SELECT
     c.energy_j * c.latency_s AS edp_js,
     h.energy_scope,
     h.energy_basis,
-    -- Memory of the run and what its backend leaves free; null where a number that it rests on cannot be (`condition_fault`). [byte]
+    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
+    -- [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-    -- True when it fits the part's main memory with the context of its process (`part_context`).
+    -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.is_simulated,
     g.assumed_count,
-    -- Numbers that the answer rests on and that may be, though they hardly are: off by a unit, or forgotten
-    -- (`implausible_number`); null where there are none.
+    -- Implausible but possible numbers that the answer depends on, for example in a wrong unit (`implausible_number`); null without
+    -- any.
     NULLIF(CONCAT_WS(', ', g.implausible, m.implausible), '') AS implausible
 FROM run_cost AS c
 INNER JOIN part AS h ON h.hardware = c.hardware

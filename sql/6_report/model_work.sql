@@ -11,7 +11,7 @@ SELECT
     r.context,
     r.phase,
     r.memory_format,
-    -- Kernels.
+    -- Number of kernels.
     CAST(SUM(s.kernel_count) AS BIGINT) AS kernel_count,
     -- Multiply-accumulates.
     SUM(s.kernel_count * s.macs) AS macs,
@@ -21,7 +21,7 @@ SELECT
     SUM(s.kernel_count * s.weight_byte) AS weight_byte,
     -- Bytes that cross kernel borders. [byte]
     SUM(s.kernel_count * s.traffic_byte) AS traffic_byte,
-    -- Operations a byte moved. [ops/byte]
+    -- Operations per moved byte. [ops/byte]
     SUM(s.kernel_count * s.flops) / NULLIF(SUM(s.kernel_count * s.traffic_byte), 0e0) AS arithmetic_intensity
 FROM run AS r
 INNER JOIN shape AS s ON s.run = r.run GROUP BY r.run, r.context, r.phase, r.memory_format

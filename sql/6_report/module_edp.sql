@@ -1,4 +1,4 @@
--- Time, energy, energy-delay product and bytes of every module, its submodules included. The root is the run without its call
+-- Time, energy, energy-delay product and bytes of every module with its submodules. The root is the run without its call
 -- (`model_edp`).
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
 CREATE VIEW module_edp AS
@@ -68,13 +68,13 @@ SELECT
     e.module,
     e.class_name,
     e.depth,
-    -- Operators in it that run.
+    -- Number of operators in the module that run.
     CAST(SUM(s.operator_count) AS BIGINT) AS operator_count,
-    -- Sum of its operators. [s]
+    -- Time of its operators. [s]
     SUM(s.latency_s) AS latency_s,
-    -- Sum of its operators. [J]
+    -- Energy of its operators. [J]
     SUM(s.energy_j) + CASE WHEN COUNT(*) > COUNT(s.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
-    -- Sum of its operators. [J s]
+    -- Energy-delay product of its operators. [J s]
     SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js,
     -- Weights, buffers and constants that its operators read. [byte]
     SUM(COALESCE(b.weight_byte, 0e0)) AS weight_byte,

@@ -1,5 +1,5 @@
--- Every operator beside itself in the run one kernel an operator (`backend.unfused_backend`), where that is among the
--- scenarios: what it gains by fusion.
+-- Every operator compared with itself in the run at one kernel per operator (`backend.unfused_backend`), if that is among the
+-- scenarios, and its gain by fusion.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id, step
 CREATE VIEW operator_fusion AS
 WITH all_sides AS (
@@ -55,7 +55,7 @@ SELECT
     latency_s,
     energy_j,
     edp_js,
-    -- Its energy-delay product in a kernel of its own over that here; null where that run is not there.
+    -- Ratio of its energy-delay product in a kernel of its own to that in this run; null without the unfused run.
     unfused_edp_js / NULLIF(fused_edp_js, 0e0) AS fusion_ratio
 FROM beside_unfused
 WHERE NOT is_unfused

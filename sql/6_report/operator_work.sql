@@ -1,4 +1,4 @@
--- Operations and bytes of every operator when it runs alone, unfused.
+-- Operations and bytes of every operator as an unfused kernel.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, operator_id
 CREATE VIEW operator_work AS
 WITH operator_sums AS (
@@ -43,15 +43,15 @@ SELECT
     o.operator_id,
     o.operator,
     o.operator_class,
-    -- Dotted path of the module it comes from.
+    -- Dotted path of the operator's module.
     m.path AS module,
-    -- Element type it computes in.
+    -- Element type that the operator computes in.
     p.precision AS compute_precision,
     -- Multiply-accumulates.
     COALESCE(s.macs, 0e0) AS macs,
-    -- Operations: two a MAC plus all other arithmetic.
+    -- Operations: two per MAC plus all other arithmetic.
     COALESCE(s.flops, 0e0) AS flops,
-    -- Independent output elements.
+    -- Number of independent output elements.
     COALESCE(s.threads, 0e0) AS threads,
     -- Activations and model inputs read. [byte]
     COALESCE(b.input_byte, 0e0) AS input_byte,
@@ -61,7 +61,7 @@ SELECT
     COALESCE(b.kv_cache_byte, 0e0) AS kv_cache_byte,
     -- Results written. [byte]
     COALESCE(b.output_byte, 0e0) AS output_byte,
-    -- Operations a byte moved. [ops/byte]
+    -- Operations per moved byte. [ops/byte]
     s.flops / NULLIF(b.input_byte + b.weight_byte + b.kv_cache_byte + b.output_byte, 0e0) AS arithmetic_intensity
 FROM run AS r
 INNER JOIN operator AS o ON o.model = r.run.model

@@ -1,10 +1,9 @@
--- What would help: every other scenario or part that differs from a target in one thing and is better a sample in time or
--- energy, with the amount saved and what it costs elsewhere. Both are predictions of the whole run. What is lost is no saving:
--- the trade says how much.
+-- Changes that would improve a target: every other scenario or part that differs in one setting and is better per sample in time or
+-- energy, with the predicted savings of the whole run. Losses are in the trade, not in the savings.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kind, change
 CREATE VIEW opportunity AS
--- Every target beside all others of the model and sizes, itself too: costs are evaluated once, and its own are fetched from
--- its own row.
+-- Every target joined to all others of the model and sizes, itself included, so that costs are evaluated once and the target's own
+-- costs come from its own row.
 WITH targets AS (
     SELECT r.*, t.hardware
     FROM run AS r
@@ -56,7 +55,7 @@ counted_pairs AS (
         + CASE WHEN b.power <> a.power THEN 1 ELSE 0 END <= 1
 ),
 
--- `now` is the target itself.
+-- Columns `now_` are the target's own.
 compared_pairs AS (
     SELECT
         *,
@@ -70,7 +69,7 @@ compared_pairs AS (
     WINDOW same_target AS (PARTITION BY run, hardware)
 ),
 
--- A difference by rounding alone is not a gain, and in a trade not a loss.
+-- A difference by rounding alone is neither a gain nor a loss.
 savings AS (
     SELECT
         *,
@@ -111,25 +110,25 @@ SELECT
     p.kind,
     -- New value, e.g. `batch 64`.
     p.change,
-    -- True when the other part has no silicon.
+    -- True if the other part has no silicon.
     p.is_simulated,
-    -- Time of a sample now. [s]
+    -- Present time of a sample. [s]
     p.now_s AS sample_s,
-    -- Time of a sample saved; 0 where it takes longer. [s]
+    -- Time saved per sample; 0 if it takes longer. [s]
     CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END AS saved_s,
-    -- Share of the time saved.
+    -- Share of the time that is saved.
     CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END / NULLIF(p.now_s, 0e0) AS saved_time_fraction,
-    -- Energy of a sample saved; 0 where it takes more, null when a coefficient is missing or the two are of different scopes. [J]
+    -- Energy saved per sample; 0 if it takes more, null when a coefficient is missing or scopes differ. [J]
     CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END AS saved_j,
-    -- Share of the energy saved.
+    -- Share of the energy that is saved.
     CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END / NULLIF(p.now_j, 0e0) AS saved_energy_fraction,
-    -- Peak memory saved; 0 where it needs more. [byte]
+    -- Peak memory saved; 0 if it needs more. [byte]
     CASE WHEN p.more_memory_fraction IS NULL THEN p.saved_memory_byte ELSE 0e0 END AS saved_memory_byte,
-    -- Rent of a million samples saved; 0 where it costs more, null when unknown. [USD]
+    -- Price saved per million samples; 0 if it costs more, null when unknown. [USD]
     CASE WHEN p.dearer_fraction IS NULL THEN p.saved_million_usd ELSE 0e0 END AS saved_million_usd,
-    -- Time until a result that is gained; negative when a result takes longer. [s]
+    -- Time until a result that is saved; negative if a result takes longer. [s]
     p.saved_latency_s,
-    -- The trade in words: what must be looked at, and all that is lost, over what there is now.
+    -- Trade in words: a check that the change needs, and all losses relative to the present values.
     COALESCE(NULLIF(CONCAT_WS(
         ', ',
         CASE

@@ -1,8 +1,6 @@
--- A model on several equal parts: data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
--- split into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`,
--- `parallel_expert`). With one device every strategy gives the single part's time. What does not fit has no time, speed-up and price. What
--- a call makes of a link's latency and
--- bandwidth are rows of `collective`.
+-- A model on several equal parts by data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
+-- divided into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`, `parallel_expert`).
+-- With one device every strategy gives the single part's time. A plan that does not fit has no time, speed-up and price.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan AS
 WITH strategies AS (
@@ -88,36 +86,37 @@ SELECT
     t.device_count,
     -- `data`, `tensor`, `pipeline` or `expert`.
     t.strategy,
-    -- Samples finished in a round by all devices.
+    -- Samples that all devices finish in a round.
     CAST(ROUND(t.round_samples) AS BIGINT) AS round_samples,
-    -- Time of a round: compute_s, communication_s and bubble_s together; null where it does not fit. [s]
+    -- Time of a round: sum of `compute_s`, `communication_s` and `bubble_s`; null if it does not fit. [s]
     t.round_s,
     -- Part of the round in which a device runs the model. [s]
     t.compute_s,
-    -- Part of the round in which it sends and receives. [s]
+    -- Part of the round in which a device sends and receives. [s]
     t.communication_s,
-    -- Part of the round in which it waits for the others. [s]
+    -- Part of the round in which a device waits for the others. [s]
     t.bubble_s,
-    -- Time until the result of a sample; null where it does not fit. [s]
+    -- Time until the result of a sample; null if it does not fit. [s]
     CASE WHEN t.strategy = 'pipeline' THEN t.pipeline_latency_s ELSE t.round_s END AS latency_s,
-    -- Samples finished in a second by all devices; null where it does not fit. [1/s]
+    -- Samples that all devices finish per second; null if it does not fit. [1/s]
     t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
-    -- Throughput over that of one device; null where either does not fit.
+    -- Ratio of the throughput to that of one device; null if either does not fit.
     t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch, 0) AS speedup,
-    -- Speed-up over the number of devices; null where either does not fit.
+    -- Ratio of the speed-up to the number of devices; null if either does not fit.
     t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch * t.device_count, 0)
         AS scaling_efficiency_fraction,
-    -- Bytes a device sends in a round. [byte]
+    -- Bytes that a device sends in a round. [byte]
     t.sent_byte,
-    -- Memory a device needs; activations are counted whole. [byte]
+    -- Memory of a device, with whole activations. [byte]
     t.device_memory_byte,
-    -- True when that fits its main memory beside what the backend leaves free and the context of its process (`part_context`).
+    -- True if that fits its main memory together with the memory that the backend leaves free and the context of its process
+    -- (`part_context`).
     t.fits AS fits_device,
-    -- Rent of all devices for a million samples; null where it does not fit or is unknown. [USD]
+    -- Price of all devices for a million samples; null if it does not fit or is unknown. [USD]
     p.price_usd_per_hour / 3600e0 * t.device_count * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6
         AS million_inference_usd,
     t.is_simulated,
-    -- Assumed inputs of the catalog it rests on, links and what collectives make of them included; see `assumed_input`.
+    -- Number of assumed catalog inputs, including links and collectives (`assumed_input`).
     g.assumed_count + g.link_count + t.collective_assumed_count AS assumed_count
 FROM fitting_rounds AS t
 INNER JOIN run AS r ON r.run = t.run

@@ -1,11 +1,9 @@
--- The other side of every part, one that does not exist too: its area, what it draws at rest, and what it costs to make: dice,
--- package, memory and board, by rows of `cost_rule`. No design, no margin, no rent: compare parts with it, not with prices. Silicon is
--- what the rules make of the part's numbers
--- (`part_area`), cut into as many equal dice as it states, or as few as a scanner can expose; every defect kills a die, and units
--- that a maker disables are neither paid nor saved. Dice a wafer and their yield as in Chiplet Actuary (Feng and Ma 2022), the yield
--- negative binomial (Stapper 1973). Ends of the band have every rule at its cheap, or at its dear, end.
+-- Area, idle power and cost to make of every part, existing or not, for comparison between parts and not with prices: dice,
+-- package, memory and board by rows of `cost_rule`, without design, margin or rent. Dice per wafer follow Chiplet Actuary (Feng and
+-- Ma 2022), and their yield is negative binomial (Stapper 1973). The ends of the band use the cheap or the dear end of every rule.
 -- Grain: hardware
 CREATE VIEW part_cost AS
+-- The silicon (`part_area`) is cut into as many equal dice as the part states, or as few as a scanner can expose.
 WITH counted_dice AS (
     SELECT
         l.area_mm2,
@@ -30,6 +28,7 @@ cut_dice AS (
     FROM counted_dice
 ),
 
+-- Every defect kills a die; units that a maker disables are not counted.
 yielded_dice AS (
     SELECT
         *,
@@ -70,34 +69,34 @@ named_faults AS (
 
 SELECT
     hardware,
-    -- Area of all its silicon, without what joins several dice. [mm2]
+    -- Area of all the part's silicon, without the area that joins several dice. [mm2]
     MAX(area_mm2) AS area_mm2,
-    -- Power with nothing running and clocks gated. [W]
+    -- Power of the idle part with gated clocks. [W]
     MAX(rest_w) AS rest_w,
-    -- Equal dice that it is cut into.
+    -- Number of equal dice that the part is cut into.
     MAX(CASE WHEN band = 'middle' THEN die_count END) AS die_count,
-    -- Area of one of them, with its links to the others. [mm2]
+    -- Area of one die, with its links to the others. [mm2]
     MAX(CASE WHEN band = 'middle' THEN die_area_mm2 END) AS die_area_mm2,
-    -- Share of its dice that no defect hits.
+    -- Share of its dice without a defect.
     MAX(CASE WHEN band = 'middle' THEN yield_fraction END) AS yield_fraction,
-    -- Good dice of a wafer.
+    -- Number of good dice per wafer.
     MAX(CASE WHEN band = 'middle' THEN good_dice END) AS good_dice_per_wafer,
-    -- Good dice of the part. [USD]
+    -- Cost of the part's good dice. [USD]
     MAX(CASE WHEN band = 'middle' THEN die_usd END) AS die_usd,
-    -- Package, and the dice lost with packages. [USD]
+    -- Cost of the package, and of dice lost with packages. [USD]
     MAX(CASE WHEN band = 'middle' THEN packaged_usd END) AS package_usd,
-    -- Main memory on its board; 0 for modules of a host. [USD]
+    -- Cost of the main memory on the board; 0 for modules of a host. [USD]
     MAX(CASE WHEN band = 'middle' THEN memory_usd END) AS memory_usd,
-    -- Board, regulators and cooling. [USD]
+    -- Cost of board, regulators and cooling. [USD]
     MAX(CASE WHEN band = 'middle' THEN board_usd END) AS board_usd,
-    -- All of it; null where a rule is missing or the die fits no wafer. [USD]
+    -- Cost of the whole part; null if a rule is missing or the die fits no wafer. [USD]
     MAX(CASE WHEN band = 'middle' THEN part_usd END) AS part_usd,
-    -- With every rule at its cheap end. [USD]
+    -- Cost with every rule at its cheap end. [USD]
     MAX(CASE WHEN band = 'cheap' THEN part_usd END) AS low_usd,
-    -- With every rule at its dear end. [USD]
+    -- Cost with every rule at its dear end. [USD]
     MAX(CASE WHEN band = 'dear' THEN part_usd END) AS high_usd,
-    -- Rules of cost that cannot be, in place of which a neighbour or nothing stands, and that hardly can (`impossible_number`,
-    -- `implausible_number`), whichever part rests on them; null where there are none.
+    -- Implausible rules of cost, and impossible ones, which a neighbour or nothing replaces (`implausible_number`,
+    -- `impossible_number`), for all parts; null without any.
     MAX(f.implausible) AS implausible
 FROM summed_parts
 CROSS JOIN named_faults AS f

@@ -1,5 +1,5 @@
--- Numbers in which two parts differ, like with like: a level that each unit owns on the one part and all share on the other, or
--- energies of other scopes, stand beside each other without a ratio.
+-- Numbers in which two parts differ. Numbers of different scopes, such as a level per unit against a level shared by all, or
+-- energies of other scopes, have no ratio.
 -- Grain: first_hardware, second_hardware, field
 CREATE VIEW part_difference AS
 WITH scopes AS (
@@ -25,20 +25,20 @@ fields AS (
 )
 
 SELECT
-    -- Part.
+    -- First part.
     f.first_hardware,
-    -- Part it is compared with.
+    -- Part that it is compared with.
     f.second_hardware,
     f.field,
-    -- Unit of both.
+    -- Unit of both numbers.
     COALESCE(a.unit, b.unit) AS unit,
-    -- Number of the one; null where it has none. In the unit of the row.
+    -- Number of the first part; null without one. In the unit of the row.
     a.value AS first_value,
-    -- Number of the other; null where it has none. In the unit of the row.
+    -- Number of the second part; null without one. In the unit of the row.
     b.value AS second_value,
-    -- Scopes where they are not the same, e.g. `unit, chip`; else null.
+    -- Scopes if they differ, e.g. `unit, chip`; else null.
     CASE WHEN a.scope <> b.scope THEN CONCAT(a.scope, ', ', b.scope) END AS scopes,
-    -- The other over the one; null where one is missing, zero, or of another scope.
+    -- Ratio of the second number to the first; null if one is missing or zero, or scopes differ.
     CASE WHEN COALESCE(a.scope = b.scope, TRUE) THEN b.value / NULLIF(a.value, 0e0) END AS ratio
 FROM fields AS f
 LEFT JOIN scoped_numbers AS a ON a.hardware = f.first_hardware AND a.field = f.field

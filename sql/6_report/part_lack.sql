@@ -1,6 +1,6 @@
--- What a part lacks to answer for any model, or to give energies, and what to do about it: known before a model is ingested. A part
--- without a row answers under each stored scenario that names a backend and a precision of it (`missing_answer` says which
--- models do not).
+-- Reasons why a part cannot answer for any model, or has no energies, with the remedy, known before a model is ingested. A part
+-- without a row answers under each stored scenario with one of its backends and precisions (`missing_answer` lists models that do
+-- not).
 -- Grain: hardware, backend, lack
 CREATE VIEW part_lack AS
 WITH reached_parts AS (
@@ -26,10 +26,10 @@ faults AS (
 
 SELECT
     h.hardware,
-    -- Backend under which it is missing; `*` for all.
+    -- Backend under which the item is missing; `*` for all.
     '*' AS backend,
-    -- What is missing: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` for an answer, `energy`
-    -- for its joules.
+    -- Missing item: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` for an answer, `energy` for
+    -- its energies.
     'family' AS lack,
     -- Description of the missing item.
     CONCAT('its family ', h.family, ' is unknown') AS reason,
@@ -75,7 +75,7 @@ SELECT
     '*' AS backend,
     'number' AS lack,
     CONCAT(
-        'a number that cannot be: ', first_fault, CASE WHEN fault_count > 1 THEN CONCAT(', and ', CAST(fault_count - 1 AS VARCHAR), ' more') ELSE '' END
+        'an impossible number: ', first_fault, CASE WHEN fault_count > 1 THEN CONCAT(', and ', CAST(fault_count - 1 AS VARCHAR), ' more') ELSE '' END
     ) AS reason,
     CONCAT('correct it: SELECT * FROM part_fault WHERE hardware = ''', hardware, '''') AS next
 FROM faults
@@ -84,7 +84,7 @@ SELECT
     hardware,
     '*' AS backend,
     'memory' AS lack,
-    'no level of its memory holds a tile' AS reason,
+    'it states no memory level for tiles' AS reason,
     'state a level on the chip (hardware_memory), e.g. a scratchpad' AS next
 FROM part
 WHERE tile_memory_byte IS NULL
@@ -93,7 +93,7 @@ SELECT
     hardware,
     backend,
     'efficiency' AS lack,
-    CONCAT('no efficiency of ', resource, ' holds under ', backend) AS reason,
+    CONCAT('no efficiency of ', resource, ' applies under ', backend) AS reason,
     'add a row to efficiency' AS next
 FROM missing_efficiency
 UNION ALL
@@ -111,6 +111,6 @@ SELECT
     hardware,
     '*' AS backend,
     'energy' AS lack,
-    CONCAT('nothing gives its ', field) AS reason,
+    CONCAT('neither the part nor a rule gives ', field) AS reason,
     'state it (energy_profile), or add a row to silicon_rule' AS next
 FROM missing_energy

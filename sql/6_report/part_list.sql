@@ -1,4 +1,4 @@
--- The parts of the catalog in a line each: peaks, main memory and power.
+-- Parts of the catalog, one per row: peaks, main memory and power.
 -- Grain: hardware
 CREATE VIEW part_list AS
 WITH best_peaks AS (
@@ -14,10 +14,10 @@ SELECT
     h.hardware,
     h.family,
     h.name,
-    -- Highest peak in fp32 on the vector units, at the boost clock; the default power mode runs at a share of it
+    -- Highest peak in fp32 on the vector units at the boost clock; the default power mode runs at a share of it
     -- (`hardware_power.clock_fraction`). [ops/s]
     p.fp32_ops_per_s,
-    -- Highest peak in fp16 or bf16 that sums in more than fp16. [ops/s]
+    -- Highest peak in fp16 or bf16 with an accumulator wider than fp16. [ops/s]
     p.half_ops_per_s,
     -- Bandwidth of the main memory. [byte/s]
     m.bandwidth_byte_per_s AS memory_byte_per_s,

@@ -1,5 +1,5 @@
--- A backend and a precision policy to ask every part about: its default backend where that computes in one, and a policy that is a
--- plain precision.
+-- Backend and precision policy proposed for a question about every part: its default backend if that supports a policy, and a
+-- policy that is a plain precision.
 -- Grain: hardware
 CREATE VIEW part_proposal AS
 WITH supported_targets AS (

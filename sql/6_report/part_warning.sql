@@ -1,5 +1,5 @@
--- What of a part's numbers contradicts others of it, though each may be: its answers hold for what is stated, and are hardly meant. No
--- fault: `charz hardware check`, `add` and `show` say it, and so do questions about designs.
+-- Numbers of a part that contradict one another although each is possible. Answers use the stated numbers, which are probably not
+-- meant. These are warnings, not faults: `charz hardware check`, `add` and `show` and questions about designs print them.
 -- Grain: hardware, warning
 CREATE VIEW part_warning AS
 WITH arrays AS (
@@ -8,8 +8,8 @@ WITH arrays AS (
     GROUP BY hardware
 ),
 
--- Bytes a second that arrays at full pace take: an element a row and step where weights or inputs stay, also one a column where
--- results do.
+-- Bytes per second that arrays need at full pace: one element per row and step for weight- or input-stationary arrays, and also one
+-- per column for output-stationary ones.
 streams AS (
     SELECT
         r.hardware,
@@ -36,7 +36,7 @@ widest_streams AS (
     GROUP BY s.hardware, s.stream_byte_per_s
 ),
 
--- The memory that streams come from: the first level, that beside the units, or the last-level cache.
+-- Memory that feeds the arrays: the first level, the tile memory or the last-level cache.
 feeding_levels AS (
     SELECT
         hardware,
@@ -66,7 +66,7 @@ SELECT
     -- Contradicted number: `array`, `bandwidth` or `static`.
     'array' AS warning,
     -- Description of the contradiction.
-    'it has arrays and nothing says what stays in them: its tiles ignore them' AS reason,
+    'it has arrays but states no dataflow: its tiles ignore them' AS reason,
     -- Remedy.
     'state dataflow (hardware.dataflow)' AS next
 FROM part AS h

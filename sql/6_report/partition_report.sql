@@ -1,5 +1,5 @@
--- How a run divides into kernels: counts and shares by class, by kind, by independent threads and by arithmetic
--- intensity; and the operators within them by kind, those inside fused kernels and chains too.
+-- Division of a run into kernels: counts and shares by class, by kind, by independent threads and by arithmetic intensity, and of
+-- the operators in them by kind, including those inside fused kernels and chains.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, aspect, bucket
 CREATE VIEW partition_report AS
 WITH aspects AS (
@@ -114,22 +114,21 @@ SELECT
     context,
     phase,
     memory_format,
-    -- By what kernels are grouped: `class`, `kind` of their anchor, `threads` or `intensity`; `operators`: all
-    -- operators within them by kind.
+    -- Grouping of kernels: `class`, `kind` of their anchor, `threads` or `intensity`; `operators` groups all operators by kind.
     aspect,
-    -- The group, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
+    -- Group, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
     bucket,
     -- Order of the groups within the aspect.
     CAST(bucket_order AS BIGINT) AS bucket_order,
-    -- Kernels; of `operators` those that hold one of the kind.
+    -- Number of kernels; for `operators`, of kernels with an operator of the kind.
     CAST(kernel_count AS BIGINT) AS kernel_count,
-    -- Operators within them; of `operators` those of the kind, without views and what is folded.
+    -- Number of operators in them; for `operators`, of operators of the kind without views and folded ones.
     CAST(operator_count AS BIGINT) AS operator_count,
-    -- Their operations.
+    -- Operations of the group.
     flops,
     -- Share of the run's operations.
     flops / NULLIF(all_flops, 0e0) AS flops_fraction,
-    -- Bytes across their borders; null of operators, which have none within a kernel. [byte]
+    -- Bytes across kernel borders; null for `operators`, which have no borders within a kernel. [byte]
     traffic_byte,
     -- Share of the run's traffic.
     traffic_byte / NULLIF(all_traffic_byte, 0e0) AS traffic_fraction

@@ -1,5 +1,5 @@
--- Every precision policy of a model on a part beside the policy that stands first: what the backend computes in by default on
--- the part, else fp32, else the widest that it runs. Same backend, sizes and memory format.
+-- Every precision policy of a model on a part compared with the base policy: the backend's default on the part, else fp32, else the
+-- widest that it runs. Backend, sizes and memory format are the same.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW precision_comparison AS
 WITH ordered_policies AS (
@@ -43,16 +43,16 @@ SELECT
     b.context,
     b.phase,
     b.memory_format,
-    -- Policy it is compared with.
+    -- Policy that it is compared with.
     b.base_precision,
     b.latency_s,
     b.energy_j,
     b.peak_memory_byte,
-    -- Time of the base over its own: above 1 is faster.
+    -- Ratio of the base's time to its own: above 1 is faster.
     b.base_s / NULLIF(b.latency_s, 0e0) AS speedup,
-    -- Its energy over the base's.
+    -- Ratio of its energy to the base's.
     b.energy_j / NULLIF(b.base_j, 0e0) AS energy_ratio,
-    -- Its peak memory over the base's.
+    -- Ratio of its peak memory to the base's.
     b.peak_memory_byte / NULLIF(b.base_byte, 0e0) AS memory_ratio,
     b.is_simulated,
     g.assumed_count

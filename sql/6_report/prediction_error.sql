@@ -1,6 +1,6 @@
--- Predicted against measured time of every measurement whose model is ingested, whose part is known and
--- whose conditions stand among the scenarios. Runs of several parts at once, of a server or of unknown batch
--- stay out. `charz validate` asks the same of every measured condition without adding scenarios.
+-- Predicted and measured time of every measurement whose model is ingested, whose part is known and whose conditions are among the
+-- scenarios. Runs of several parts at once, of a server or of unknown batch are left out. `charz validate` compares every measured
+-- condition without adding scenarios.
 -- Grain: measurement_id, scenario_id
 CREATE VIEW prediction_error AS
 SELECT
@@ -13,7 +13,7 @@ SELECT
     c.run.sequence,
     c.run.scenario_id,
     c.memory_format,
-    -- Family the architecture belongs to.
+    -- Family of the architecture.
     m.architecture_family,
     -- Version of the framework.
     x.software,
@@ -23,13 +23,13 @@ SELECT
     x.latency_s AS measured_s,
     -- Predicted time of one run. [s]
     c.latency_s AS predicted_s,
-    -- Natural logarithm of predicted over measured: above 0 predicts too slow.
+    -- Natural logarithm of predicted over measured time: above 0 the prediction is too slow.
     LN(c.latency_s / NULLIF(x.latency_s, 0e0)) AS log_ratio,
     -- Tenth percentile of the prediction; null without a band. [s]
     c.latency_s * b.low_factor AS p10_s,
     -- Ninetieth percentile of the prediction; null without a band. [s]
     c.latency_s * b.high_factor AS p90_s,
-    -- True when the measurement lies between the two; null without a band.
+    -- True if the measurement is within the band; null without a band.
     x.latency_s BETWEEN c.latency_s * b.low_factor AND c.latency_s * b.high_factor AS is_inside,
     -- Share of the predicted time in which the device waits.
     c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction

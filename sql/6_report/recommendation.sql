@@ -1,10 +1,10 @@
--- Every target of a model as a choice: what it takes to answer a sample, whether it fits, and which other
--- choice beats it in latency, energy, memory, price and rent: it is at most 1 % worse in any of them, and better in all of them taken
--- together (the product of the first four). A choice that none beats is on the Pareto front. Energies of different scopes are not
--- compared, an unknown energy or price beats nothing.
+-- Every target of a model as a choice: its time, energy, memory and price, whether it fits, and the choices that beat it. A choice
+-- is beaten by one that is at most 1 % worse in each of latency, energy, memory, price and rent, and better in the product of the
+-- first four; a choice that none beats is on the Pareto front. Energies of different scopes are not compared; an unknown energy or
+-- price beats nothing.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
--- An unknown value compares as larger than any number.
+-- An unknown value counts as larger than any number.
 WITH choices AS (
     SELECT
         k.run,
@@ -44,8 +44,8 @@ WITH choices AS (
     WHERE k.device_count = 1
 ),
 
--- Of filters only those on the model pass these two windows, so that choices are evaluated once: a filter on fields of `run` does not
--- reach the scans through a common table that is read with different ones.
+-- Only filters on the model pass these two windows, so that choices are evaluated once: a filter on fields of `run` does not reach
+-- the scans through a common table that is read with different filters.
 numbered_choices AS (
     SELECT *, ROW_NUMBER() OVER (PARTITION BY model ORDER BY hardware, scenario_id) AS choice_number
     FROM (SELECT run.model, run.scenario_id, * FROM choices) AS c
@@ -97,33 +97,33 @@ SELECT
     c.power,
     c.is_simulated,
     c.latency_s,
-    -- Samples finished in a second. [1/s]
+    -- Samples per second. [1/s]
     c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.sample_j,
-    -- Energy over time. [W]
+    -- Energy divided by time. [W]
     c.average_power_w,
     -- Energy-delay product of a run. [J s]
     c.energy_j * c.latency_s AS edp_js,
-    -- Memory of the run and what its backend leaves free. [byte]
+    -- Memory of the run plus the memory that its backend leaves free. [byte]
     c.peak_memory_byte,
-    -- True when it fits the part's main memory.
+    -- True if the run fits the part's main memory.
     c.fits_device,
     c.price_usd_per_hour,
-    -- Confidence in the rent, and its month; null without a rent.
+    -- Confidence in the price, and its month; null without a price.
     c.price_basis,
     c.price_kind,
-    -- Rent for a million samples; null when unknown. [USD]
+    -- Price of a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,
     c.energy_basis,
-    -- Choices that beat it: at most 1 % worse in any respect, and better in all taken together.
+    -- Number of choices that beat it: at most 1 % worse in each respect, and better in the product.
     COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
-    -- Least average power of these: a limit below it leaves none of them. [W]
+    -- Lowest average power of these choices: a lower limit excludes all of them. [W]
     x.dominating_power_w,
-    -- One of them, the fastest, as `part backend precision batch`; null on the Pareto front.
+    -- Fastest of these choices, as `part backend precision batch`; null on the Pareto front.
     x.dominated_by,
-    -- Assumed inputs of the catalog it rests on, prices included; see `assumed_input`.
+    -- Number of assumed catalog inputs, prices included (`assumed_input`).
     c.assumed_count
 FROM shown_choices AS c
 LEFT JOIN losers AS x ON x.model = c.model AND x.run = c.run AND x.hardware = c.hardware

@@ -1,10 +1,11 @@
--- Measured rows of a network whose number of parameters is not that of the network ingested under its name: they are not scored.
+-- Measured rows that are not scored, because their network has another number of parameters than the network ingested under its
+-- name.
 -- Grain: measurement_id
 CREATE VIEW refused_measurement AS
 SELECT
     i.measurement_id,
     i.model,
-    -- Parameters of the network that was measured.
+    -- Parameters of the measured network.
     x.parameter_count AS measured_parameter_count,
     m.parameter_count
 FROM measured_model AS i

@@ -1,4 +1,4 @@
--- Power at rest of every part by the rules beside what is stated or measured of it.
+-- Idle power of every part by the rules, compared with stated or measured values.
 -- Grain: hardware, state
 CREATE VIEW rest_check AS
 WITH ruled_powers AS (
@@ -32,7 +32,7 @@ SELECT
     stated_w,
     -- Power in that state by the rules. [W]
     ruled_w,
-    -- By the rules against what is stated.
+    -- Ratio of the power by the rules to the stated one.
     ruled_w / NULLIF(stated_w, 0e0) AS power_ratio,
     source_id,
     confidence

@@ -1,5 +1,5 @@
--- The roofs of a part at each precision, as points of lines: peak arithmetic of a kind of unit, and each
--- memory bandwidth times intensity below it (Williams et al. 2009).
+-- Roofs of a part at each precision as points of lines: peak arithmetic of a kind of unit, and below it each memory bandwidth times
+-- intensity (Williams et al. 2009).
 -- Grain: hardware, precision, roof, point
 CREATE VIEW roofline_roof AS
 WITH tens AS (
@@ -51,9 +51,9 @@ SELECT
     r.precision,
     -- Kind of roof: `matrix` or `vector` units under main memory or the last-level cache.
     r.roof,
-    -- Number of the point, from the least intensity on; of the ridge point 50, after the others.
+    -- Number of the point, from the lowest intensity on; the ridge has number 50, after the others.
     CAST(ROUND(1e1 * (t.ten + h.tenth)) AS BIGINT) AS point,
-    -- Operations for each byte. [ops/byte]
+    -- Operations per byte. [ops/byte]
     POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
     -- Highest rate at that intensity. [ops/s]
     LEAST(r.peak_ops_per_s, r.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s

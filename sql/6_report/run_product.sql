@@ -1,5 +1,5 @@
--- Distinct matrix products of every run, each with the operator that has it first and how often it is there: what a loop nest
--- (`loop_nest`) is for.
+-- Distinct matrix products of every run, each with its first operator and its number of occurrences: the inputs of a loop nest
+-- (`loop_nest`).
 -- Grain: model, backend, precision, batch, sequence, scenario_id, compute_precision, m, n, k, gemm_count, taps, image
 CREATE VIEW run_product AS
 WITH counted_shapes AS (
@@ -39,15 +39,15 @@ SELECT
     n,
     k,
     gemm_count,
-    -- Positions of a convolution's kernel; 1 of other products.
+    -- Positions of a convolution's kernel; 1 for other products.
     taps,
-    -- Elements of a convolution's input; those of all rows and depths, of other products.
+    -- Elements of a convolution's input; for other products, of all rows and depths.
     image,
-    -- Images that its rows belong to.
+    -- Number of images in its rows.
     CAST(run.batch AS BIGINT) AS images,
-    -- First operator that has the product.
+    -- First operator with the product.
     MIN_BY(operator, operator_id) AS product,
-    -- Products of that shape in a run.
+    -- Number of products of that shape in a run.
     CAST(SUM(kernel_count) AS BIGINT) AS product_count
 FROM sized_steps
 GROUP BY run, compute_precision, m, n, k, gemm_count, taps, image

@@ -1,5 +1,5 @@
--- Serving a language model over devices: every split of a prompt or a step on every part, whose tensor parallel is that of the run, its
--- batch that of each replica, and as many of them under way as a pipeline has stages.
+-- Serving a language model over several devices: every split of a prompt or a step on every part. Tensor parallel is the run's, the
+-- batch is that of each replica, and as many batches are in flight as a pipeline has stages.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW serving_split AS
 WITH fitting_splits AS (
@@ -50,17 +50,17 @@ SELECT
     kv_precision,
     tensor,
     pipeline,
-    -- Devices that share the tokens of a prompt or the cache of a step.
+    -- Number of devices that share the tokens of a prompt or the cache of a step.
     context_parallel,
     data,
     expert,
     interconnect,
     device_count,
-    -- Samples under way in all replicas and stages.
+    -- Samples in flight in all replicas and stages.
     CAST(samples AS BIGINT) AS samples,
-    -- Time to the result of a run; null where it does not fit. [s]
+    -- Time until the result of a run; null if it does not fit. [s]
     CASE WHEN fits THEN latency_s END AS latency_s,
-    -- Time from one run to the next; null where it does not fit. [s]
+    -- Time from one run to the next; null if it does not fit. [s]
     CASE WHEN fits THEN pass_s END AS pass_s,
     work_s,
     tensor_s,
@@ -68,14 +68,15 @@ SELECT
     context_s,
     send_s,
     host_s,
-    -- Tokens of prompts, or made by steps, in a second; null where it does not fit. [1/s]
+    -- Tokens of prompts, or tokens made by steps, per second; null if it does not fit. [1/s]
     CASE WHEN fits THEN tokens_per_s END AS tokens_per_s,
-    -- Energy of a token; null where it does not fit or a coefficient is missing. [J]
+    -- Energy of a token; null if it does not fit or a coefficient is missing. [J]
     CASE WHEN fits THEN dynamic_energy_j / NULLIF(run.batch * data * run.sequence, 0) + device_count * static_w / NULLIF(tokens_per_s, 0e0) END
         AS token_j,
-    -- Rent for a million tokens; null where it does not fit or is unknown. [USD]
+    -- Price of a million tokens; null if it does not fit or is unknown. [USD]
     CASE WHEN fits THEN price_usd_per_hour / 3600e0 * device_count * 1e6 / NULLIF(tokens_per_s, 0e0) END AS million_tokens_usd,
-    -- What takes most of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`; null where it does not fit.
+    -- Cause of the largest part of the time: `weights`, `cache`, `activations`, `compute`, `links` or `host`; null if it does not
+    -- fit.
     CASE
         WHEN NOT COALESCE(fits, FALSE) THEN NULL
         WHEN host_s >= GREATEST(work_s, links_s) THEN 'host'
@@ -88,13 +89,14 @@ SELECT
     expert_read_byte,
     weight_byte,
     kv_cache_byte,
-    -- Memory of a device, with what its backend leaves free. [byte]
+    -- Memory of a device, plus the memory that its backend leaves free. [byte]
     needed_byte AS peak_memory_byte,
     -- Main memory of the part. [byte]
     device_byte,
-    -- True when it fits the part's main memory with the context of its process (`part_context`); null where a rule of the split cannot be.
+    -- True if it fits the part's main memory with the context of its process (`part_context`); null if a rule of the split is
+    -- impossible.
     fits AS fits_device,
-    -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
+    -- Implausible or impossible rules of the split (`implausible_number`); null without any.
     implausible,
     is_simulated
 FROM fitting_splits

@@ -1,6 +1,5 @@
--- The kernel with the most operations of each run on each part: its footprint, rate, tile, slowest level and the level that its
--- weights come from.
--- Over synthetic sizes or batches it shows where a part's memory tiers end and its tiling changes.
+-- Kernel with the most operations of each run on each part: its footprint, rate, tile, slowest level and the level that serves its
+-- weights. Over synthetic sizes or batches it shows the ends of a part's memory tiers and the changes of its tiling.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW shmoo_point AS
 WITH ranked_kernels AS (
@@ -26,7 +25,7 @@ tiled_steps AS (
     WHERE k.flops_rank = 1
 ),
 
--- Its slowest product speaks for its tile, as in `kernel_mapping`.
+-- The slowest product determines the tile, as in `kernel_mapping`.
 ranked_steps AS (
     SELECT
         *,
@@ -38,7 +37,7 @@ ranked_steps AS (
 SELECT
     run.model,
     hardware,
-    -- Part, marked where no silicon exists.
+    -- Part, marked if it has no silicon.
     CONCAT(hardware, CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END) AS part,
     run.backend,
     run.precision,
@@ -49,7 +48,7 @@ SELECT
     traffic_byte AS footprint_byte,
     flops,
     busy_s,
-    -- Operations a second while it keeps the device busy. [ops/s]
+    -- Operations per second while the kernel keeps the device busy. [ops/s]
     flops / NULLIF(busy_s, 0e0) AS attained_ops_per_s,
     -- Tile as `m x n x k`; `none` without one.
     CASE
@@ -61,12 +60,12 @@ SELECT
                 CAST(CAST(ROUND(tile_k) AS BIGINT) AS VARCHAR)
             )
     END AS tile,
-    -- Tiles; null without one.
+    -- Number of tiles; null without one.
     tile_count,
     -- `arithmetic`, or the memory level that sets the pace.
     CASE WHEN compute_s >= memory_s THEN 'arithmetic' ELSE memory_level END AS served,
-    -- Level that serves its weights: the last-level cache where all of them are there when it begins, main memory where it is not
-    -- all; null without weights. Levels nearer to the units keep nothing from kernel to kernel.
+    -- Level that serves its weights: the last-level cache if all weights are there at the start, else main memory; null without
+    -- weights. Levels nearer to the units keep nothing between kernels.
     CASE
         WHEN COALESCE(weight_byte, 0e0) = 0e0 THEN NULL
         WHEN cache_state = 'hot' AND traffic_byte <= cache_byte THEN cache_level
@@ -75,7 +74,7 @@ SELECT
     END AS weight_level,
     held_weight_fraction,
     unit_count,
-    -- True when the footprint fits the part's last-level cache.
+    -- True if the footprint fits the part's last-level cache.
     traffic_byte <= cache_byte AS fits_cache
 FROM ranked_steps
 WHERE step_rank = 1

@@ -1,5 +1,5 @@
--- What of a part is further than a factor from the rules of its process: the area of its die in print, its density of transistors,
--- energies of operations against the circuit's own, energies that it states, and its power at rest.
+-- Quantities of a part compared with the rules of its process, with a mark if they differ by more than a factor: published die
+-- area, density of transistors, energies of operations relative to the circuit, and idle power.
 -- Grain: hardware, quantity
 CREATE VIEW silicon_check AS
 WITH circuit_ratios AS (
@@ -34,15 +34,16 @@ compared_numbers AS (
 
 SELECT
     hardware,
-    -- What is compared: `area_mm2`, `density_mtr_per_mm2`, `lift` of matrix operations against the circuit, or `rest.` and a state.
+    -- Quantity that is compared: `area_mm2`, `density_mtr_per_mm2`, `lift` of matrix operations relative to the circuit, or `rest.`
+    -- and a state.
     quantity,
-    -- By the rules of its process.
+    -- Value by the rules of its process.
     ruled,
-    -- As stated, in print or of the part.
+    -- Published or stated value.
     stated,
-    -- The larger over the smaller.
+    -- Ratio of the larger value to the smaller.
     GREATEST(ruled / NULLIF(stated, 0e0), stated / NULLIF(ruled, 0e0)) AS factor,
-    -- True beyond a factor of 1.5.
+    -- True if the factor exceeds 1.5.
     GREATEST(ruled / NULLIF(stated, 0e0), stated / NULLIF(ruled, 0e0)) > 1.5e0 AS is_off,
     source_id
 FROM compared_numbers

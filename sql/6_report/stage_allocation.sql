@@ -1,5 +1,5 @@
--- What each stage of a run asks of a part: the kernels at equal depth, which depend on no other of them. Inserted kernels
--- stand with the kernel they are made for.
+-- Demand of each stage of a run on a part: kernels at equal depth, which do not depend on one another. Inserted kernels belong to
+-- the stage of the kernel that they serve.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, stage
 CREATE VIEW stage_allocation AS
 SELECT
@@ -15,23 +15,23 @@ SELECT
     c.memory_format,
     -- Depth in the graph of kernels, from 0.
     k.stage,
-    -- Kernels at this depth.
+    -- Number of kernels at this depth.
     CAST(COUNT(*) AS BIGINT) AS kernel_count,
-    -- Operations of all of them.
+    -- Operations of all these kernels.
     SUM(c.flops) AS flops,
-    -- Independent output elements of all of them.
+    -- Independent output elements of all these kernels.
     SUM(c.threads) AS threads,
-    -- Units they ask for together, side by side.
+    -- Units that the kernels would use together, side by side.
     SUM(c.units_allocated) AS units_wanted,
-    -- Units they get side by side: what they ask for, at most all of the part.
+    -- Units that the kernels get side by side, at most all of the part.
     LEAST(SUM(c.units_allocated), MAX(c.unit_count)) AS units_allocated,
     -- Units of the part.
     MAX(c.unit_count) AS unit_count,
-    -- Share of the part's units that they occupy side by side.
+    -- Share of the part's units that the kernels occupy side by side.
     LEAST(1e0, SUM(c.units_allocated) / NULLIF(MAX(c.unit_count), 0e0)) AS allocated_fraction,
-    -- Device time one after the other. [s]
+    -- Device time of the kernels one after the other. [s]
     SUM(c.device_s) AS sequential_s,
-    -- Device time of the slowest. [s]
+    -- Device time of the slowest kernel. [s]
     MAX(c.device_s) AS longest_s
 FROM kernel_cost AS c
 INNER JOIN kernel AS k ON k.model = c.run.model AND k.backend = c.run.backend

@@ -1,4 +1,4 @@
--- How every step of every kernel sits on a part's units: products with the tile their kernel runs with.
+-- Mapping of every step of every kernel to a part's units: products with the tile of their kernel.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW step_mapping AS
 SELECT

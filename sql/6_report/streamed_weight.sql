@@ -1,5 +1,5 @@
--- Runs whose weights are read from main memory anew although all of them would fit the last level, where software decides what lies
--- in it: programs of the part do not keep them there (`part.keeps_weights`), or the run says so.
+-- Runs that read their weights from main memory although all would fit a last level that software manages: programs of the part do
+-- not keep them there (`part.keeps_weights`), or the scenario streams them.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW streamed_weight AS
 SELECT

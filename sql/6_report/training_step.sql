@@ -1,6 +1,6 @@
--- Training over devices: a step of every split of a training run on every part, what its time is made of, what a device holds, and
--- model FLOPs utilization as papers count it: three forward passes, no recomputation (Korthikanti et al. 2022). The run is a micro
--- batch.
+-- Training over several devices: a step of every split of a training run on every part, with the terms of its time, the memory of a
+-- device, and the model FLOPs utilization by the convention of papers: three forward passes, no recomputation (Korthikanti et al.
+-- 2022). The run is one micro batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW training_step AS
 WITH steps AS (
@@ -74,9 +74,9 @@ SELECT
     d.frozen_precision,
     s.interconnect,
     s.device_count,
-    -- Samples of a step.
+    -- Number of samples in a step.
     CAST(s.global_batch AS BIGINT) AS global_batch,
-    -- Time of a step: all that follows but `sync_s`; null where it does not fit. [s]
+    -- Time of a step, the sum of the following terms without `sync_s`; null if it does not fit. [s]
     CASE WHEN s.fits_device THEN s.all_s END AS step_s,
     s.compute_s,
     s.recompute_s,
@@ -89,19 +89,19 @@ SELECT
     s.data_s,
     s.optimizer_s,
     s.sync_s,
-    -- Tokens, or samples of a model without a sequence, that are trained in a second; null where it does not fit. [1/s]
+    -- Trained tokens, or samples of a model without a sequence, per second; null if it does not fit. [1/s]
     CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.run.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
-    -- Operations as papers count them in the time over those at the dense peak: model FLOPs utilization; null where it does not fit.
+    -- Model FLOPs utilization: ratio of `model_flops` per second to the dense peak; null if it does not fit.
     CASE WHEN s.fits_device THEN s.model_flops / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0) END AS mfu_fraction,
-    -- The same with those that are repeated: hardware FLOPs utilization; null where it does not fit.
+    -- Hardware FLOPs utilization: the same ratio with repeated operations; null if it does not fit.
     CASE
         WHEN s.fits_device
             THEN (s.model_flops + s.repeated_flops) / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0)
     END AS hfu_fraction,
-    -- Operations of a step as papers count them: three forward passes, two beside adapters, and where the model itself freezes some
-    -- weights those of both its passes.
+    -- Operations of a step by the convention of papers: three forward passes, or two with adapters; for a model that freezes some
+    -- weights, those of both its passes.
     s.model_flops,
-    -- Operations of a step that are repeated.
+    -- Repeated operations of a step.
     s.repeated_flops,
     s.weight_byte,
     s.gradient_byte,
@@ -111,11 +111,13 @@ SELECT
     s.peak_memory_byte,
     -- Main memory of the part. [byte]
     s.device_byte,
-    -- True when it fits the part's main memory with the context of its process (`part_context`); null where a rule of the split cannot be.
+    -- True if it fits the part's main memory with the context of its process (`part_context`); null if a rule of the split is
+    -- impossible.
     s.fits_device,
-    -- Rules of the split that hardly can be (`implausible_number`), or cannot; null where there are none.
+    -- Implausible or impossible rules of the split (`implausible_number`); null without any.
     s.implausible,
-    -- What takes most of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null where it does not fit.
+    -- Cause of the largest part of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null if it does not
+    -- fit.
     CASE
         WHEN NOT COALESCE(s.fits_device, FALSE) THEN NULL
         WHEN s.compute_s >= GREATEST(s.recompute_s, s.links_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'compute'
@@ -125,9 +127,9 @@ SELECT
         WHEN s.optimizer_s >= s.recompute_s THEN 'optimizer'
         ELSE 'recompute'
     END AS step_limit,
-    -- Energy of all devices; null where it does not fit or a coefficient is missing. [J]
+    -- Energy of all devices; null if it does not fit or a coefficient is missing. [J]
     CASE WHEN s.fits_device THEN s.dynamic_energy_j + s.device_count * s.static_w * s.all_s END AS energy_j,
-    -- Rent of all devices for a million tokens; null where it does not fit or is unknown. [USD]
+    -- Price of all devices for a million tokens; null if it does not fit or is unknown. [USD]
     CASE
         WHEN s.fits_device
             THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6

@@ -45,7 +45,7 @@ reasons AS (
 SELECT
     measurement_id,
     source_id,
-    -- Reason why it is compared with no prediction.
+    -- Reason for the missing comparison.
     reason
 FROM reasons
 WHERE reason IS NOT NULL

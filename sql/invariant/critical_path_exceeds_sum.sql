@@ -1,4 +1,4 @@
--- A chain of kernels cannot take longer than all of them, nor a lower bound exceed the upper.
+-- Runs whose critical path takes longer than all kernels, or whose lower bound exceeds the upper.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW critical_path_exceeds_sum AS
 SELECT

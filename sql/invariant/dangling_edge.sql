@@ -1,15 +1,15 @@
--- Edges that do not resolve: no such tensor or operator, another producer than the tensor's own, or a
--- producer that comes after its reader.
+-- Edges that do not resolve: the tensor or operator is missing, the producer is not the tensor's own, or the producer comes after
+-- its reader.
 -- Grain: model, consumer_operator_id, position
 CREATE VIEW dangling_edge AS
 SELECT
     e.model,
-    -- Operator that reads.
+    -- Operator that reads the tensor.
     e.consumer_operator_id,
-    -- Index among the tensors it reads.
+    -- Index among the tensors that the operator reads.
     e.position,
     e.tensor_id,
-    -- Producer the edge names.
+    -- Producer that the edge names.
     e.producer_operator_id,
     -- Producer of the tensor.
     t.producer_operator_id AS tensor_producer_id

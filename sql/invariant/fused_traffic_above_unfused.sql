@@ -1,4 +1,4 @@
--- Runs in which a backend's kernels move more bytes than the same operators one by one. Both sides omit conversions and copies and
+-- Runs in which a backend's kernels move more bytes than the same operators without fusion. Both sides omit conversions and copies and
 -- count tensors in their own element types: inductor's wider storage (`kernel_tensor.is_wide`) saves arithmetic, not traffic.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fused_traffic_above_unfused AS
@@ -20,7 +20,7 @@ SELECT
     run.batch,
     run.sequence,
     run.scenario_id,
-    -- Traffic across its kernels' borders. [byte]
+    -- Traffic across the borders of the backend's kernels. [byte]
     fused_byte,
     -- Traffic across the borders of eager's kernels. [byte]
     unfused_byte

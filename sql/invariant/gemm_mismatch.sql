@@ -43,11 +43,11 @@ SELECT
     operator_id,
     -- Step of the operator.
     step,
-    -- Multiply-accumulates stated.
+    -- Stated multiply-accumulates.
     macs,
-    -- Product of its dimensions.
+    -- Product of the step's dimensions.
     product_macs,
-    -- Operations stated.
+    -- Stated operations.
     flops
 FROM wide
 WHERE ABS(macs - product_macs) > 1e-9 * macs OR ABS(flops - 2e0 * macs) > 1e-9 * flops

@@ -20,9 +20,9 @@ SELECT
     k.run.batch,
     k.run.sequence,
     k.run.scenario_id,
-    -- Kernels of the run.
+    -- Number of kernels of the run.
     CAST(k.kernel_count AS BIGINT) AS run_kernel_count,
-    -- Kernels with a cost.
+    -- Number of kernels with a cost.
     COALESCE(c.kernel_count, 0) AS costed_count
 FROM run_kernels AS k
 LEFT JOIN model_cost AS c

@@ -1,4 +1,4 @@
--- Every kernel of every backend lies on at least one path, or the critical path would miss it.
+-- Kernels of a backend on no path, which the critical path would miss.
 -- Grain: model, backend, kernel_id
 CREATE VIEW kernel_without_path AS
 SELECT

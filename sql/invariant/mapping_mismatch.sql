@@ -1,5 +1,5 @@
--- Kernels mapped wrongly: to a step of another kernel, to a tile that the kernel does not run with, or with steps that no place of the
--- part executes.
+-- Kernels mapped wrongly: to a step of another kernel, to a tile that the kernel does not run with, or with steps that no unit of
+-- the part executes.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW mapping_mismatch AS
 SELECT
@@ -25,7 +25,7 @@ INNER JOIN kernel_cost AS c
     AND c.run.batch = m.batch AND c.run.sequence = m.sequence AND c.run.scenario_id = m.scenario_id AND c.kernel_id = m.kernel_id
 LEFT JOIN kernel_step AS t
     ON t.model = m.model AND t.backend = m.backend AND t.kernel_id = m.kernel_id AND t.step_id = m.step_id
--- A kernel with a `fault` has no answer, and steps that the part has no rate for.
+-- A kernel with a `fault` has no answer, and may have steps without a rate.
 WHERE c.fault IS NULL
     AND (
         m.mapped_count <> c.step_count

@@ -1,5 +1,4 @@
--- Parts whose energy comes out unknown: arithmetic they execute, a memory level they have or their static power
--- has no coefficient.
+-- Parts with unknown energies: their arithmetic, one of their memory levels or their static power has no coefficient.
 -- Grain: hardware, what, key
 CREATE VIEW missing_energy_coefficient AS
 WITH needed_coefficients AS (

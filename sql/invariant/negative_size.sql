@@ -8,7 +8,7 @@ SELECT
     t.step,
     -- Quantity.
     t.quantity,
-    -- Its value.
+    -- Value of the quantity.
     SUM(
         t.coefficient
         * POWER(m.default_batch, t.batch_power)

@@ -3,9 +3,9 @@
 CREATE VIEW number_without_source AS
 SELECT
     hardware,
-    -- Place of the number.
+    -- Field name of the number.
     field,
-    -- Source it cites; null when it cites none.
+    -- Source that the number cites; null without one.
     source_id
 FROM hardware_value
 WHERE source_id IS NULL OR locator IS NULL

@@ -1,4 +1,4 @@
--- Operators whose steps do not fit what they are: a view with work, or a sized operator without any.
+-- Operators with wrong steps: a view with work, or a sized operator without any.
 -- Grain: model, operator_id
 CREATE VIEW operator_without_step AS
 SELECT
@@ -6,7 +6,7 @@ SELECT
     o.operator_id,
     o.operator,
     o.is_view,
-    -- Steps it has.
+    -- Number of steps of the operator.
     COUNT(p.step) AS step_count
 FROM operator AS o
 LEFT JOIN operator_step AS p ON p.model = o.model AND p.operator_id = o.operator_id

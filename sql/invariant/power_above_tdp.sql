@@ -1,4 +1,4 @@
--- Runs whose average power exceeds what their part may draw in the power mode, where that is known.
+-- Runs whose average power exceeds the known limit of their power mode.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW power_above_tdp AS
 SELECT
@@ -9,7 +9,7 @@ SELECT
     batch,
     sequence,
     scenario_id,
-    -- Its energy over its time. [W]
+    -- Energy of the run divided by its time. [W]
     energy_j / NULLIF(latency_s, 0e0) AS power_w,
     tdp_w
 FROM model_cost

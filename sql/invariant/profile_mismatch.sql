@@ -1,7 +1,6 @@
--- Well-known architectures whose graph is not what their papers describe: numbers of convolutions,
--- attentions and so on, counted by hand from the published tables (He 2015, Sandler 2018, Howard 2019,
--- Tan 2019, Simonyan 2014, Carion 2020, Devlin 2018, Dosovitskiy 2020, Liu 2021), and for every model
--- that it computes something and returns something.
+-- Models whose graph is not the expected one: for well-known architectures other numbers of convolutions, attentions and so on than
+-- counted by hand from the published tables (He 2015, Sandler 2018, Howard 2019, Tan 2019, Simonyan 2014, Carion 2020, Devlin 2018,
+-- Dosovitskiy 2020, Liu 2021), and for every model no work or no output.
 -- Grain: model, what
 CREATE VIEW profile_mismatch AS
 WITH profile AS (
@@ -61,11 +60,11 @@ worked AS (
 )
 SELECT
     model,
-    -- Class counted, `work` or `output`.
+    -- Counted class, `work` or `output`.
     what,
-    -- Number expected; for the last two the least one.
+    -- Expected number; for `work` and `output` the least.
     expected,
-    -- Number found.
+    -- Number in the graph.
     found
 FROM counted
 WHERE found <> expected

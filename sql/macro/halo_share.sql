@@ -7,7 +7,7 @@ CREATE MACRO halo_share(taps, image, tile_rows, tile_depth, m, k, gemm_count) AS
                 1e0,
                 CASE
                     WHEN tile_rows >= m THEN image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0)
-                    -- Pixels from one window to the next, and the window itself, over the side of the window.
+                    -- Ratio of the pixels in the tile's windows to the pixels of separate windows, along one side.
                     ELSE POWER(
                         (SQRT(CAST(tile_rows AS DOUBLE)) - 1e0) * SQRT(image / NULLIF(CAST(m AS DOUBLE) * k * gemm_count, 0e0)) + 1e0, 2
                     ) / NULLIF(CAST(tile_rows AS DOUBLE), 0e0)

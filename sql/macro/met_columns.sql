@@ -1,6 +1,6 @@
--- Partial results that go to another unit, in results of a column of folds: units take whole columns first and share the folds of the
--- rest in equal turns, each from where the one before ends. Every end within a column sends what it has; where turns end with
--- some columns, though not with all, those ends are counted too.
+-- Partial results that go to another unit, in multiples of a column's results. Units take whole columns of folds first and share
+-- the remaining folds in equal turns. Every turn that ends within a column sends its partial results; if some but not all turns end
+-- with a column, those are counted too.
 CREATE MACRO met_columns(column_count, depth_folds, unit_count) AS
     CASE
         WHEN column_count % unit_count = 0e0 THEN 0e0

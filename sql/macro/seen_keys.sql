@@ -1,5 +1,5 @@
--- Keys that a query visits in the mean under a causal mask, where each query sees one key more than the one before it and the last
--- sees all, and a kernel takes blocks of queries: all of a block visit what its last one sees.
+-- Mean number of keys that a query visits under a causal mask, where each query sees one key more than the one before it, the last
+-- sees all, and all queries of a block visit the keys of its last one.
 CREATE MACRO seen_keys(queries, keys, block_queries) AS
     LEAST(
         keys,

@@ -207,7 +207,7 @@ CASES = [
     ("lost_share", {"word": "longer", "fraction": 0.256}, "26 % longer"),
     ("lost_share", {"word": "longer", "fraction": 0.004}, None),
     ("lost_share", {"word": "longer", "fraction": None}, None),
-    ("fault_reason", BOUNDS | {"value": 90.0}, "usual are 2.0 to 8.0"),
+    ("fault_reason", BOUNDS | {"value": 90.0}, "expected 2.0 to 8.0"),
     ("fault_reason", BOUNDS | {"value": 101.0}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": 0.5}, "a number from 1.0 to 100.0"),
     ("fault_reason", BOUNDS | {"value": math.nan}, "a number from 1.0 to 100.0"),

@@ -31,14 +31,14 @@ def test_a_sound_number(evaluate: Evaluate, value: float) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 9.0, 91.0, 1000.0])
 def test_a_number_that_hardly_can_be(evaluate: Evaluate, value: float) -> None:
-    assert faulty(evaluate, "wafer_usd", value) == [("cost_rule.a.dear_value", value, "usual are 10.0 to 90.0", True)]
+    assert faulty(evaluate, "wafer_usd", value) == [("cost_rule.a.dear_value", value, "expected 10.0 to 90.0", True)]
 
 
 @pytest.mark.parametrize("value", [-1.0, 1001.0, math.inf, None])
 def test_a_number_that_cannot_be(evaluate: Evaluate, value: float | None) -> None:
     ((field, found, rule, is_possible),) = faulty(evaluate, "wafer_usd", value)
     assert (field, found, is_possible) == ("cost_rule.a.dear_value", value, False)
-    assert rule == ("a number from 0.0 to 1000.0" if value is not None else "usual are 10.0 to 90.0")
+    assert rule == ("a number from 0.0 to 1000.0" if value is not None else "expected 10.0 to 90.0")
 
 
 def test_the_range_of_its_quantity_goes_before_the_others(evaluate: Evaluate) -> None:

@@ -19,7 +19,7 @@ RULE = {"kind": "derivation_rule", "quantity": "value", "row_kind": "*", "of_fam
     ("value", "rule", "is_possible"),
     [
         (3.0, None, None),
-        (9.0, "usual are 2.0 to 8.0", True),
+        (9.0, "expected 2.0 to 8.0", True),
         (101.0, "a number from 1.0 to 100.0", False),
         (float("nan"), "a number from 1.0 to 100.0", False),
         (None, None, None),
@@ -35,7 +35,7 @@ def test_each_number_by_its_rule(
 
 def test_what_is_needed_and_missing_is_named(evaluate: Evaluate) -> None:
     (row,) = evaluate("rule_fault", rule_number=[NUMBER | {"value": None}], number_rule=[RULE | {"is_needed": True}])
-    assert (row["rule"], row["is_possible"]) == ("usual are 2.0 to 8.0", True)
+    assert (row["rule"], row["is_possible"]) == ("expected 2.0 to 8.0", True)
 
 
 def test_the_rule_of_the_rows_kind_comes_first(evaluate: Evaluate) -> None:

@@ -93,9 +93,9 @@ def test_what_a_part_lacks(evaluate: Callable[..., list[dict[str, object]]]) -> 
     assert {row["hardware"]: row["lack"] for row in found} == {name: name for name in names[1:]}
     said = {row["lack"]: (row["backend"], row["reason"]) for row in found}
     # Two numbers: the first by name, and one more.
-    assert said["number"] == ("*", "a number that cannot be: memory.dram: above 0, and 1 more")
-    assert said["efficiency"] == ("xla", "no efficiency of memory holds under xla")
-    assert said["energy"] == ("*", "nothing gives its energy.byte.dram")
+    assert said["number"] == ("*", "an impossible number: memory.dram: above 0, and 1 more")
+    assert said["efficiency"] == ("xla", "no efficiency of memory applies under xla")
+    assert said["energy"] == ("*", "neither the part nor a rule gives energy.byte.dram")
     assert {row["lack"]: row["next"] for row in found}["scenario"] == NEXT["scenario"]
 
 
@@ -126,8 +126,8 @@ def test_why_a_model_has_no_answer(evaluate: Callable[..., list[dict[str, object
     )
     assert {(row["model"], row["hardware"], row["precision"]): row["reason"] for row in found} == {
         ("*", "bare", "*"): "no peak",
-        ("dense", "chip", "int8"): "no memory of the part holds a tile of a product in int4",
-        ("norm", "chip", "int8"): "a kernel of the model needs fp32, which the part has no rate for",
+        ("dense", "chip", "int8"): "no memory of the part fits a tile of a product in int4",
+        ("norm", "chip", "int8"): "a kernel of the model needs fp32, for which the part has no rate",
         ("fixed", "chip", "*"): (
             "no stored scenario of the part is valid for the model: its batch or sequence is fixed, it trains, or has no context"
         ),

@@ -221,8 +221,8 @@ def test_a_new_part_without_main_memory_is_named(connection: duckdb.DuckDBPyConn
     found = connection.execute(query).fetchall()
     connection.execute("ROLLBACK")
     assert found == [
-        ("cluster.*.unit_count", None, "a part is not without it"),
-        ("memory.dram.bandwidth_byte_per_s", None, "a part is not without it"),
+        ("cluster.*.unit_count", None, "every part needs one"),
+        ("memory.dram.bandwidth_byte_per_s", None, "every part needs one"),
     ]
 
 
@@ -242,7 +242,7 @@ def test_commands_name_an_implausible_number(file: Path, tmp_path: Path) -> None
     shutil.copy(file, path)
     with duckdb.connect(str(path)) as opened:
         opened.execute("UPDATE hardware_power SET tdp_w = 1000 * tdp_w WHERE hardware = 't4'")
-    line = "t4 uses an implausible value: power.default.tdp_w = 70000 \\(usual are 1.0 to 2000.0\\)"
+    line = "t4 uses an implausible value: power.default.tdp_w = 70000 \\(expected 1.0 to 2000.0\\)"
     with charz.open(path) as db, pytest.warns(CharzWarning, match=line):
         report = db.report("small", on="t4")
     assert report["latency_s"][0] > 0

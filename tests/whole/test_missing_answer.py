@@ -142,12 +142,12 @@ LACKS = {
     ),
     "number": (
         "UPDATE hardware_memory SET bandwidth_byte_per_s = -1 WHERE hardware = 'aic100'",
-        "a number that cannot be: memory.dram.bandwidth_byte_per_s: a number from ",
+        "an impossible number: memory.dram.bandwidth_byte_per_s: a number from ",
         "correct it: SELECT * FROM part_fault WHERE hardware = 'aic100'",
     ),
     "efficiency": (
         "DELETE FROM efficiency WHERE resource = 'memory' AND scope IN ('*', 'family:npu')",
-        "no efficiency of memory holds under onnxruntime",
+        "no efficiency of memory applies under onnxruntime",
         "add a row to efficiency",
     ),
 }
@@ -189,7 +189,7 @@ def test_the_remedy_of_a_missing_scenario_helps(few: Path, tmp_path: Path, monke
 def test_missing_energies_are_said_and_leave_the_time(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("DELETE FROM silicon_rule WHERE quantity = 'dram_pj_per_byte'")
     query = "SELECT reason FROM part_lack WHERE hardware = 'aic100' AND lack = 'energy'"
-    assert connection.execute(query).fetchall() == [("nothing gives its energy.byte.dram",)]
+    assert connection.execute(query).fetchall() == [("neither the part nor a rule gives energy.byte.dram",)]
     report = "SELECT COUNT(latency_s) > 0, COUNT(energy_j) FROM model_report WHERE hardware = 'aic100'"
     assert connection.execute(report).fetchall() == [(True, 0)]
 
