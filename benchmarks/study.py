@@ -228,7 +228,8 @@ between 1/1.3 and 1.3, `in band` the share between p10 and p90 (0.8 is nominal).
 """
 
 HEADERS = {
-    "standing": "fit", "hardware": "part", "median_error": "median", "p90_error": "p90", "within_30_fraction": "within 30 %", "interval_coverage_fraction": "in band",
+    "standing": "fit", "hardware": "part",
+    "median_error": "median", "p90_error": "p90", "within_30_fraction": "within 30 %", "interval_coverage_fraction": "in band",
 }  # fmt: skip
 
 
