@@ -19,7 +19,7 @@ Rules = dict[str, frozenset[str]]
 def rules(page: str) -> Rules:
     """The table whose last column is `may import`."""
     lines = page.splitlines()
-    start = lines.index("| folder | holds | may import |") + 2
+    start = lines.index("| folder | content | may import |") + 2
     found: Rules = {}
     for line in lines[start:]:
         if not line.startswith("|"):
