@@ -85,7 +85,7 @@ class Calls(nn.Module):
 
 
 def h200(given: Given) -> pl.DataFrame:
-    """Predict calls whose kernels `makers.measure_cuda` timed, each group as one model.
+    """Predict the calls that charz timed on an H200, each group as one model.
 
     Not scored are attention in a requested implementation, formats without a policy, and copies and casts alone.
     """
