@@ -67,7 +67,7 @@ CHANGES = (
 )  # fmt: skip
 """Values of `--set` of `what-if`."""
 
-LONG = frozenset({"measure", "fusion"})
+LONG = frozenset({"measure"})
 """Commands that run for minutes with valid input: they get only invalid input."""
 
 

@@ -103,7 +103,7 @@ def _outcome(folder: Path, file: Path, disk: Path, place: str, room: int, argume
     again = _charz(folder, db, variables, "scenario", "add", "--batch", "99")
     if again.returncode:
         return f"out: the next command: {again.stderr[-300:]!r}"
-    if again.returncode == 0 and (examined := _charz(folder, db, variables, "check", "small", "--on", "t4")).returncode:
+    if again.returncode == 0 and (examined := _charz(folder, db, variables, "doctor", "small", "--invariants", "--on", "t4")).returncode:
         return f"out: unsound, {examined.stdout[-200:]!r} {examined.stderr[-300:]!r}"
     return "done" if done.returncode == 0 else f"refused: {done.stderr.splitlines()[-1][:160]}"
 

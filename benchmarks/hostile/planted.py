@@ -292,7 +292,7 @@ def answers_of_fifty_megabytes(at: Place) -> str:
 def a_model_without_operators(at: Place) -> str:
     """Try a model whose rows are deleted."""
     at.sql("DELETE FROM kernel WHERE model = 'small'", "DELETE FROM operator WHERE model = 'small'")
-    for command in (COMPARE, ("report", "small", "--on", "t4"), ("recommend", "small,other"), ("sweep", "small", "--on", "t4")):
+    for command in (COMPARE, ("report", "small", "--on", "t4"), ("recommend", "small,other"), ("compare", "small", "--on", "t4", "--saturation")):
         if fault := refused(at.charz(*command), "without operators", "small"):
             return f"{command[0]}: {fault}"
     return said(at.charz("compare", "other", "--on", "t4"))

@@ -77,7 +77,7 @@ def db(file: Path) -> Iterator[Session]:
 
 
 @pytest.mark.default
-@pytest.mark.costly("`check` evaluates every invariant, `elasticity` every number of a part")
+@pytest.mark.costly("`doctor` evaluates every invariant, `elasticity` every number of a part")
 @pytest.mark.parametrize("name", READS)
 def test_a_command_prints_what_its_method_returns(
     name: str, file: Path, db: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
