@@ -1,1 +1,1 @@
-"""Benchmarks that hold charz against measured data. Not part of the package."""
+"""Benchmarks that compare charz with measured data. They are outside the package."""

@@ -1,11 +1,11 @@
 """Measures each figure of `budget.csv` and compares it with its limit.
 
-    python -m benchmarks.budget            # fails where a figure is above its limit
-    python -m benchmarks.budget --write    # writes what was measured; who raises a line says why in its last column
+    python -m benchmarks.budget            # fails if a figure is above its limit
+    python -m benchmarks.budget --write    # writes the measured figures; explain a raised figure in its last column
 
-A limit is the figure times its factor: 1.02 for sizes and lines, 1.25 for U, since machines are noisy. A figure above its limit is
-measured three times, and the least counts. `tests/cost.py` compares `default_tests`, `tests/whole/test_planned_scans.py` compares
-`scans`.
+A limit is the figure times its factor: 1.02 for sizes and lines, 1.25 for U, since machines are noisy. A figure above its limit
+is measured up to three times, and the least counts. `tests/cost.py` compares `default_tests`, `tests/whole/test_planned_scans.py`
+compares `scans`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MODEL_REPORT = (
     f"SELECT * FROM model_report WHERE model = '{MODEL}' AND batch = 1 AND precision = 'fp16' AND backend = 'inductor'"
 )
 ELSEWHERE = {"default_tests", "scans"}
-"""Figures that tests hold."""
+"""Figures that tests compare."""
 TRIES = 3
 
 
@@ -48,14 +48,14 @@ class Line:
 
 
 class Weighing:
-    """Files and processes that are measured."""
+    """Measurements of files and processes in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @functools.cached_property
     def three(self) -> Path:
-        """A file of an MLP, ResNet-18 and ResNet-50."""
+        """File of an MLP, ResNet-18 and ResNet-50."""
         path = self.folder / "three.duckdb"
         with charz.open(path) as db:
             db.ingest(["synthetic:mlp,in=64,hidden=64,out=10", "resnet18", MODEL])
@@ -65,14 +65,14 @@ class Weighing:
         return process_in_units(sys.executable, "-m", "charz", *arguments)[0]
 
     def _emptied(self, cache: Path) -> float:
-        """U of a file without models. The first in a cache evaluates all views."""
+        """Make a file without models. [U] The first in a cache evaluates all views."""
         path = self.folder / "empty.duckdb"
         path.unlink(missing_ok=True)
         code = f"import charz\nwith charz.open({str(path)!r}) as db, db.changing(fills=False): pass"
         return process_in_units("env", f"XDG_CACHE_HOME={cache}", sys.executable, "-c", code)[0]
 
     def first_file(self) -> float:
-        """An empty file where the cache is empty too."""
+        """Make a file without models with an empty cache. [U]"""
         return self._emptied(Path(tempfile.mkdtemp(dir=self.folder)))
 
     def empty_file(self) -> float:
@@ -87,7 +87,7 @@ class Weighing:
         return path.stat().st_size / 1e6
 
     def ingest(self) -> float:
-        """ResNet-50 into a file of two models, in a process of its own."""
+        """Ingest ResNet-50 into a file of two models, in a process of its own. [U]"""
         path = self.folder / "two.duckdb"
         path.unlink(missing_ok=True)
         with charz.open(path) as db:
@@ -95,11 +95,11 @@ class Weighing:
         return self._command("--db", path, "ingest", MODEL)
 
     def live_answer(self) -> float:
-        """One model on one part at one batch, by a plain client."""
+        """Query one model on one part at one batch in a plain client. [U]"""
         return asked(self.three, f"{MODEL_REPORT} AND hardware = 'h100_sxm5_80'", 5)[0]
 
     def live_parts(self) -> float:
-        """The same on all parts."""
+        """Query one model on all parts in a plain client. [U]"""
         return asked(self.three, MODEL_REPORT, 3)[0]
 
     def recommend(self) -> float:
@@ -112,7 +112,7 @@ class Weighing:
         return self._command("--db", self.three, "sql", "SELECT 1")
 
     def lines(self) -> float:
-        """Lines of the package in Python and SQL."""
+        """Count the lines of the package in Python and SQL."""
         files = [
             p
             for name in FOLDERS
@@ -123,7 +123,7 @@ class Weighing:
 
 
 def read() -> list[Line]:
-    """Lines of `budget.csv`."""
+    """Read the lines of `budget.csv`."""
     with BUDGET.open(newline="") as rows:
         return [
             Line(r["quantity"], r["unit"], float(r["figure"]), float(r["factor"]), r["why"])
@@ -132,13 +132,13 @@ def read() -> list[Line]:
 
 
 def limit(quantity: str) -> float:
-    """Largest figure that a quantity may have."""
+    """Return the limit of a quantity."""
     (line,) = (line for line in read() if line.quantity == quantity)
     return line.figure * line.factor
 
 
 def measured(line: Line, measure: Callable[[], float]) -> float:
-    """The figure, or the least of three where the first is above the limit."""
+    """Measure a figure, and if it is above its limit return the least of three."""
     least = measure()
     for _ in range(TRIES - 1):
         if least > line.figure * line.factor and line.unit == "U":
@@ -169,7 +169,7 @@ def main() -> None:
                 figure = round(found.get(line.quantity, line.figure), 1)
                 table.writerow([line.quantity, line.unit, f"{figure:g}", f"{line.factor:g}", line.why])
     elif over:
-        sys.exit(f"above budget.csv: {', '.join(over)}; make it lighter, or raise the line and say why in it")
+        sys.exit(f"above budget.csv: {', '.join(over)}; reduce it, or raise its figure and give the reason in column `why`")
 
 
 if __name__ == "__main__":

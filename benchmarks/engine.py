@@ -1,13 +1,12 @@
-"""What questions, writes and exports cost in U, in files of several sizes.
+"""CPU time of questions, writes and exports in U, in files of several sizes.
 
     python -m benchmarks.engine FILE [--session] [--copies 20 100] [--live] [--writes] [--before FILE] [--export] [--ingest ROOT ...]
 
-U is the CPU time of ten million empty passes of a Python loop, taken in the same process right before each figure, so that
-figures of machines and of hours compare. FILE is a charz database with its answers at hand. `--copies N` asks the same of a file
-in which the models stand several times under other names, N in all; rows of their runs and answers are copied too, since nothing
-of them depends on a name. `--session` asks what people ask of a session, live and of what is at hand. `--before` is a file of
-the same models by an earlier charz, whose writes are measured beside; `--ingest` are trees of charz whose ingest of five models
-is measured. What is found goes to docs/benchmark-engine.md.
+U is the CPU time of ten million empty passes of a Python loop, measured in the same process right before each figure, so that
+figures of different machines and times are comparable. FILE is a charz database with its answers at hand. `--copies N` repeats the
+questions on a file with N models, copies of those of FILE under other names, with the rows of their runs and answers. `--session`
+measures questions to a session, live and from rows at hand. `--before` is a file of the same models by an earlier charz, whose writes
+are measured too; `--ingest` are trees of charz whose ingest of five models is measured. The results are in docs/benchmark-engine.md.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
 LOOP = "for _ in range(10_000_000): pass"
-"""What U is the CPU time of."""
+"""Statement whose CPU time is one U."""
 
 TWELVE = {
     "fastest part for each model": """
@@ -115,10 +114,10 @@ SESSION: dict[str, tuple[Callable[[Session], Any], float | None]] = {
     ),
     "`what-if`, one variant (`report`)": (lambda db: db.what_if({CLOCK: 2.0e9}, "report", MODEL, **ASKED), None),
 }
-"""What is asked of a session that was just opened, and how many U it may take."""
+"""Questions to a session that was just opened, each with its target. [U]"""
 
 A_VARIANT = ("`what-if`, one variant (`compare`)", "`what-if`, three variants (`compare`)", 4.0)
-"""Two questions that differ by two variants, and how many U each of these may take."""
+"""Two questions that differ by two variants, and the target for one variant. [U]"""
 
 GRID = "SELECT SUM(kernel_count), SUM(latency_s), SUM(energy_j) FROM model_cost"
 
@@ -128,10 +127,10 @@ SCENARIO = """
     INSERT INTO scenario SELECT s.* REPLACE (100000 + s.scenario_id * 1000 + r.i AS scenario_id, 100 + r.i AS batch)
     FROM (SELECT * FROM scenario WHERE phase = 'forward' AND batch = 1 ORDER BY scenario_id LIMIT {kinds}) AS s
     CROSS JOIN RANGE({batches}) AS r (i)"""
-"""A statement that adds scenarios: some that the file has, under new batches."""
+"""Statement that adds stored scenarios with new batches."""
 
 PLAIN = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); c.execute('SET threads = 1'); c.execute(sys.argv[2]); c.close()"
-"""A plain client as a process."""
+"""Program of a plain client."""
 
 FIVE = ("resnet18", "efficientnet_b0", "vit_b_16", "mobilenet_v2", "hf:gpt2")
 
@@ -140,14 +139,14 @@ FIVE = ("resnet18", "efficientnet_b0", "vit_b_16", "mobilenet_v2", "hf:gpt2")
 
 
 def unit_s() -> float:
-    """U now. [CPU s]"""
+    """Measure U. [CPU s]"""
     start = time.process_time()
     exec(LOOP, {})
     return time.process_time() - start
 
 
 def in_units(call: Callable[[], T], repeat: int = 3) -> tuple[float, T]:
-    """Least U of a call, and what it gave."""
+    """Return the least time of some calls and the result of the last. [U]"""
     least = math.inf
     for _ in range(repeat):
         unit = unit_s()
@@ -158,7 +157,7 @@ def in_units(call: Callable[[], T], repeat: int = 3) -> tuple[float, T]:
 
 
 def process_in_units(*arguments: object, cwd: Path | None = None) -> tuple[float, float]:
-    """U of a process with all that it starts, and the memory at its peak in MiB. Raises where it fails."""
+    """Return the CPU time of a process and its children [U] and its peak memory [MiB]. Raise RuntimeError if it fails."""
     unit = unit_s()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen([str(a) for a in arguments], stdout=said, stderr=said, cwd=cwd)
@@ -172,7 +171,7 @@ def process_in_units(*arguments: object, cwd: Path | None = None) -> tuple[float
 
 @contextlib.contextmanager
 def client(path: Path, read_only: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A plain client of one thread."""
+    """Open a plain client of one thread."""
     with contextlib.closing(duckdb.connect(str(path), read_only=read_only)) as connection:
         connection.execute("SET threads = 1")
         yield connection
@@ -180,13 +179,13 @@ def client(path: Path, read_only: bool = True) -> Iterator[duckdb.DuckDBPyConnec
 
 @contextlib.contextmanager
 def copy_of(path: Path) -> Iterator[Path]:
-    """A copy that may be written."""
+    """Make a writable copy in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(shutil.copy(path, Path(folder) / "copy.duckdb"))
 
 
 def asked(path: Path, query: str, repeat: int = 1) -> tuple[float, Rows]:
-    """Least U of a query, each in a plain client that has just opened the file, and its rows."""
+    """Return the least time of a query [U], each time in a plain client that has just opened the file, and its rows."""
     least, rows = math.inf, Rows()
     for _ in range(repeat):
         with client(path) as connection:
@@ -196,8 +195,7 @@ def asked(path: Path, query: str, repeat: int = 1) -> tuple[float, Rows]:
 
 
 def copied(path: Path, into: Path, count: int) -> Path:
-    """A copy of a file in which the models stand several times, `count` of them in all: the rows of their facts, runs and answers
-    under other names, so that none is evaluated again."""
+    """Copy a file and repeat its models under other names up to `count`, with the rows of their facts, runs and answers."""
     shutil.copy(path, into)
     with client(into, read_only=False) as connection:
         names = [name for (name,) in connection.execute("SELECT model FROM model ORDER BY model").fetchall()]
@@ -211,7 +209,7 @@ def copied(path: Path, into: Path, count: int) -> Path:
         query = (
             "SELECT DISTINCT schema_name, table_name FROM duckdb_columns() JOIN duckdb_tables() USING (schema_name, table_name)"
             " WHERE column_name = 'model' AND schema_name IN ('main', 'answer')"
-            " ORDER BY schema_name DESC, table_name"  # answers last: triggers on rows of models delete them
+            " ORDER BY schema_name DESC, table_name"  # answers last, because triggers on the other tables delete them
         )
         with triggers.writing(connection):
             for schema, table in connection.execute(query).fetchall():
@@ -227,7 +225,7 @@ def copied(path: Path, into: Path, count: int) -> Path:
 
 
 def same(some: Rows, others: Rows) -> bool:
-    """Whether two lists hold the same rows in any order: numbers to 1e-12, all else exactly."""
+    """Compare two lists of rows in any order: numbers within 1e-12, other values exactly."""
 
     def order(rows: Rows) -> Rows:
         return sorted(rows, key=lambda row: [f"{v:.9e}" if isinstance(v, float) else str(v) for v in row])
@@ -243,7 +241,7 @@ def same(some: Rows, others: Rows) -> bool:
 
 
 def twelve(files: Sequence[Path], is_live: bool) -> Iterator[str]:
-    """The twelve questions in every file, and live in the first."""
+    """Tabulate the twelve questions in every file, and live in the first."""
     heads = [f"{asked(path, 'SELECT COUNT(*) FROM model')[1][0][0]} models" for path in files]
     yield f"| question | {' | '.join(heads)} | last over first | rows |{' live | rows as live |' if is_live else ''}"
     yield "|---" * (3 + len(files) + 2 * is_live) + "|"
@@ -265,7 +263,7 @@ def _open(path: Path) -> None:
 
 
 def sessions(path: Path) -> Iterator[str]:
-    """What a session answers live and from rows at hand, each opened for the question."""
+    """Tabulate questions to a session, live and from rows at hand, each in a session of its own."""
 
     def asks(question: Callable[[Session], Any], is_live: bool) -> Any:
         with charz.open(path, is_live=is_live) as db:
@@ -273,7 +271,7 @@ def sessions(path: Path) -> Iterator[str]:
 
     for question, _ in SESSION.values():
         asks(question, True)  # imports
-    yield "| question to a session | live, U | at hand, U | asked for, U |\n|---|---|---|---|"
+    yield "| question to a session | live, U | at hand, U | target, U |\n|---|---|---|---|"
     found: dict[str, list[float]] = {}
     for name, (question, most) in SESSION.items():
         found[name] = [in_units(partial(asks, question, is_live))[0] for is_live in (True, False)]
@@ -283,7 +281,7 @@ def sessions(path: Path) -> Iterator[str]:
     yield _row("a further variant of a `what-if`", a_variant, most)
     u, rows = in_units(lambda: asks(lambda db: db.sql(GRID, timeout=0), True), 1)
     kernels = int(rows[0, 0])
-    yield f"\nThe grid, live through a session: {kernels:,} kernel-targets in {u:.1f} U: {kernels / u:,.0f} a U (100,000 asked for)."
+    yield f"\nThe grid, live through a session: {kernels:,} kernel-targets in {u:.1f} U: {kernels / u:,.0f} a U (target 100,000)."
 
 
 def _row(name: str, figures: Sequence[float], most: float | None) -> str:
@@ -291,11 +289,11 @@ def _row(name: str, figures: Sequence[float], most: float | None) -> str:
 
 
 STEPS = ("tile_step", "cost_border", evaluate.COSTED, "model_cost", "model_report")
-"""Relations that a session evaluates one after another for a live answer: what is read twice, and the costs."""
+"""Relations that a session evaluates one after another for a live answer: those that are read twice, and the costs."""
 
 
 def planned(path: Path) -> Iterator[str]:
-    """Where the time of one live answer goes, as one statement of a plain client and step by step, as a session asks."""
+    """Tabulate the time of one live answer, as one statement of a plain client and step by step as in a session."""
     with charz.open(path) as db:
         row = db.conditions({"batch": 1, "precision": "fp16", "backend": "inductor"})
         rows, held = db.numbered([row])
@@ -332,7 +330,7 @@ def planned(path: Path) -> Iterator[str]:
 
 
 def writes(files: Sequence[Path]) -> Iterator[str]:
-    """Writes of a plain client to copies of files, and the processes' memory."""
+    """Tabulate writes of a plain client to copies of files, and the processes' memory."""
     yield f"| write | {' | '.join(f'{path.name}, U' for path in files)} | {' | '.join(f'{path.name}, MiB' for path in files)} |"
     yield "|---" * (1 + 2 * len(files)) + "|"
     statements = {
@@ -354,7 +352,7 @@ def writes(files: Sequence[Path]) -> Iterator[str]:
 
 
 def exports(files: Sequence[Path]) -> Iterator[str]:
-    """Exports of whole files, tables and reports, as parquet."""
+    """Tabulate exports of whole files, tables and reports, as parquet."""
     yield "| export | U | MiB at the peak | MiB written |\n|---|---|---|---|"
     for path in files:
         for options in ([], ["--full"]):
@@ -367,7 +365,7 @@ def exports(files: Sequence[Path]) -> Iterator[str]:
 
 
 def ingests(roots: Sequence[Path]) -> Iterator[str]:
-    """Ingest of five models by trees of charz, with answers and without where it has them, and of a sixth into a file of 20."""
+    """Tabulate the ingest of five models by trees of charz, with and without answers where the tree has them."""
     yield "| ingest | U | MiB at the peak | file, MiB |\n|---|---|---|---|"
     for root in roots:
         python = root / ".venv" / "bin" / "python"
@@ -382,7 +380,7 @@ def ingests(roots: Sequence[Path]) -> Iterator[str]:
 
 @dataclasses.dataclass
 class Options:
-    """What is measured."""
+    """Options of the command line."""
 
     file: Path
     copies: list[int]
@@ -395,7 +393,7 @@ class Options:
 
 
 def main() -> None:
-    """Print every table asked for."""
+    """Print every requested table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--copies", type=int, nargs="*", default=[])

@@ -1,6 +1,7 @@
-"""Mutants of a relation's SQL: one token or clause of its statement changed, its comments and layout kept.
+"""Mutants of a relation's SQL: each changes one token or clause of the statement and keeps comments and layout.
 
-sqlglot's tokens say where everything stands. Guards against a zero divisor (`NULLIF(x, 0e0)`) stay: the lint holds them.
+sqlglot's tokens give the positions. Guards against a zero divisor (`NULLIF(x, 0e0)`) are not changed, because the lint checks
+them.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ OPPOSITES = {
     "MIN": "MAX", "MAX": "MIN", "MIN_BY": "MAX_BY", "MAX_BY": "MIN_BY", "GREATEST": "LEAST", "LEAST": "GREATEST",
     "SUM": "MAX", "FLOOR": "CEIL", "CEIL": "FLOOR", "LAG": "LEAD",
 }  # fmt: skip
-"""Function -> the one put in its place."""
+"""Replacement of a function."""
 SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*"}
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "<>": "="}
 CLAUSES = ("JOIN", "INNER", "LEFT", "CROSS", "WHERE", "GROUP BY", "WINDOW", "UNION", "ORDER BY", "HAVING")
-"""Words at which a condition ends."""
+"""Words that end a condition."""
 NO_OPERANDS = {
     "PARTITION BY", "ORDER BY", "GROUP BY",
     "SELECT", "DISTINCT", "AND", "OR", "NOT", "THEN", "ELSE", "WHEN", "CASE", "ON", "WHERE", "BY", "BETWEEN", "IN", "AS",
     "FROM", "EXCLUDE", "ALL",
 }  # fmt: skip
-"""Words after which a sign has no left side."""
+"""Words after which a sign has no left operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +41,27 @@ class Mutant:
     old: str
     new: str
     line: int
-    """Line of the file it begins on."""
+    """First line of the change in the file."""
     place: str
-    """That line's text, and which of equal changes of equal lines it is."""
+    """Text of that line, with a number if equal lines have equal changes."""
     body_hash: str
-    """Hash of the statement without comments: an entry about another statement says nothing of this one."""
+    """Hash of the statement without comments. An entry of `equivalent_mutants.csv` with another hash does not apply."""
     start: int
     end: int
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What tells it apart as long as the statement stays."""
+        """Identity of the mutant while the statement does not change."""
         return self.relation, self.body_hash, self.kind, f"{self.old} → {self.new}", self.place
 
     def applied(self, text: str) -> str:
-        """The file's text with the change."""
+        """Return the file's text with the change."""
         return text[: self.start] + self.new + text[self.end :]
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token with its place in the file and how deep in brackets and CASEs it stands."""
+    """A token with its position in the file and its depth in brackets and CASEs."""
 
     text: str
     word: str
@@ -71,7 +72,7 @@ class Token:
 
 
 def of(text: str) -> list[Mutant]:
-    """All mutants of a file's text."""
+    """List all mutants of a file's text."""
     head = HEAD.search(text)
     assert head, "no CREATE VIEW name AS"
     tokens = tokenized(text, head.end())
@@ -95,14 +96,14 @@ def of(text: str) -> list[Mutant]:
 
 
 def _exact(mutant: Mutant, new: str) -> Mutant:
-    """The mutant whose text is put in as made: quoted texts keep their blanks."""
+    """Restore the replacement as made, because quoted texts keep their blanks."""
     return mutant if mutant.new == new else Mutant(
         mutant.relation, mutant.kind, mutant.old, new, mutant.line, mutant.place, mutant.body_hash, mutant.start, mutant.end
     )  # fmt: skip
 
 
 def tokenized(text: str, begin: int) -> list[Token]:
-    """Tokens of the statement."""
+    """Return the tokens of the statement."""
     from sqlglot.dialects.duckdb import DuckDB
 
     found: list[Token] = []
@@ -202,7 +203,7 @@ def _sign(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
 
 
 def _operand_start(tokens: Sequence[Token], last: int) -> int:
-    """First token of the operand that ends at a token: a name, a number, a call or brackets."""
+    """Find the first token of the operand that ends at a token: a name, a number, a call or brackets."""
     i = last
     if tokens[i].word in (")", "END"):
         opening = {")": "(", "END": "CASE"}[tokens[i].word]
@@ -223,7 +224,7 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
 
 
 def _arguments(tokens: Sequence[Token], opening: int) -> Iterator[tuple[int, int]]:
-    """First and last token of each argument in brackets."""
+    """Yield the first and last token of each argument in brackets."""
     inner, last = tokens[opening].depth + 1, _closing(tokens, opening)
     first = opening + 1
     for i in range(opening + 1, last + 1):
@@ -234,7 +235,7 @@ def _arguments(tokens: Sequence[Token], opening: int) -> Iterator[tuple[int, int
 
 
 def _function(tokens: Sequence[Token], i: int) -> str:
-    """Name of the call that a token is a direct argument of."""
+    """Return the name of the call that a token is a direct argument of."""
     depth = tokens[i].depth
     while i >= 0 and not (tokens[i].word == "(" and tokens[i].depth == depth - 1):
         i -= 1
@@ -242,7 +243,7 @@ def _function(tokens: Sequence[Token], i: int) -> str:
 
 
 def _count(tokens: Sequence[Token], i: int) -> Iterator[Change]:
-    """Twice as many, or those without a value too."""
+    """Double a COUNT, or make it count null values."""
     if tokens[i + 2].word == "*":
         yield "aggregate", tokens[i].start, tokens[i + 3].end, "SUM(2)"
     elif tokens[i + 2].word != "DISTINCT":
@@ -257,7 +258,7 @@ def _default(tokens: Sequence[Token], i: int) -> Iterator[Change]:
 
 
 def _is_between(tokens: Sequence[Token], i: int) -> bool:
-    """True of the AND that belongs to a BETWEEN."""
+    """Test if an AND belongs to a BETWEEN."""
     depth = tokens[i].depth
     for token in reversed(tokens[:i]):
         if token.depth < depth:
@@ -270,7 +271,7 @@ def _is_between(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _is_join_key(tokens: Sequence[Token], i: int) -> bool:
-    """True of a comparison right under ON: dropping it is a mutant of its own."""
+    """Test if a comparison is directly under ON, whose removal is a mutant of its own."""
     depth = tokens[i].depth
     for token in reversed(tokens[:i]):
         if token.depth < depth or (token.depth == depth and token.word in ("WHERE", "SELECT", "WHEN", "THEN", "CASE")):
@@ -281,7 +282,7 @@ def _is_join_key(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _conditions(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
-    """Each part of a condition left out: a part of AND is true, one of OR false."""
+    """Omit each part of a condition: a part of AND becomes true, one of OR false."""
     depth, stop = tokens[i].depth, i + 1
     ends = ("THEN",) if tokens[i].word == "WHEN" else CLAUSES
     while stop < len(tokens):
@@ -304,14 +305,14 @@ def _conditions(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
             parts.append((first, j - 1, "FALSE" if has_or and "AND" not in near else "TRUE"))
             first = j + 1
     if tokens[i].word == "WHEN" and len(parts) == 1:
-        return  # its arm is left out as a whole
+        return  # another mutant omits the whole arm
     kind = {"ON": "join key", "WHERE": "filter", "WHEN": "condition"}[tokens[i].word]
     for start, last, value in parts:
         yield kind, tokens[start].start, tokens[last].end, value
 
 
 def _partition(tokens: Sequence[Token], i: int) -> Iterator[Change]:
-    """A window over the rows of one key fewer."""
+    """Partition a window by one key fewer."""
     depth, first = tokens[i].depth, i + 1
     stop = next(
         j
@@ -329,7 +330,7 @@ def _partition(tokens: Sequence[Token], i: int) -> Iterator[Change]:
 
 
 def _case(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
-    """An arm left out; the values of two neighbours swapped."""
+    """Omit an arm of a CASE, or swap the values of two adjacent arms."""
     inner = tokens[i].depth + 1
     last = next(j for j in range(i + 1, len(tokens)) if tokens[j].word == "END" and tokens[j].depth == inner - 1)
     marks = [
@@ -358,6 +359,6 @@ def _case(text: str, tokens: Sequence[Token], i: int) -> Iterator[Change]:
 
 
 def row(mutant: Mutant) -> dict[str, Any]:
-    """What a list of mutants shows of one."""
+    """Return a mutant as a row of a list."""
     relation, body_hash, kind, change, place = mutant.key
     return {"relation": relation, "body_hash": body_hash, "kind": kind, "change": change, "place": place}

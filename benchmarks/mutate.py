@@ -1,15 +1,15 @@
-"""Which changes of the SQL no test notices.
+"""Finds changes of the SQL that no test notices.
 
     python -m benchmarks.mutate --seed 1 --count 600 --workers 2   # every file of sql/
-    python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --stage default           # by tests of the default stage alone
+    python -m benchmarks.mutate --seed 1 --count 600 --workers 2 --stage default           # only tests of the default stage
     python -m benchmarks.mutate --layers 5_rollup 6_report                                 # every mutant of two layers
-    python -m benchmarks.mutate --relations inference_cost                                 # and of one relation
-    python -m benchmarks.mutate --again /tmp/mutation.jsonl        # what survived before, once more
+    python -m benchmarks.mutate --relations inference_cost                                 # every mutant of one relation
+    python -m benchmarks.mutate --again /tmp/mutation.jsonl        # repeat survivors of an earlier run
     python -m benchmarks.mutate --relations run_sum --matching "MAX . MIN in .MAX.static_w" --mark "one value a run"
 
-pytest collects once; a process forked for each mutant reads the changed text where it reads that file of `sql/`, and runs
-the tests of relations that read it, nearest first, until one fails. `equivalent_mutants.csv` lists mutants that no row can
-tell from the original, each with the reason; an entry about a statement that was edited since counts for nothing.
+pytest collects once. A process forked for each mutant reads the changed text in place of that file of `sql/`, and runs the tests
+of relations that read it, nearest first, until one fails. `equivalent_mutants.csv` lists mutants that give the original's rows
+for every input, each with the reason; an entry about a statement that was edited since is ignored.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ STAGES = {
 }
 """Folders whose tests evaluate relations, by stage."""
 SLOW = {"oracle": 3.0, "whole": 4.0}
-"""Steps by which tests of a folder count as farther than they are: they build a database first."""
+"""Distance added to tests of a folder that build a database first."""
 BINDING = re.compile(r"(Binder|Parser|Catalog|Conversion) Error|does not (bind|parse)")
-"""What the engine says of a statement that means nothing: no mutant, since nobody could ship it."""
+"""Errors of the engine for a statement without meaning. Such a change is not a mutant, since nobody could ship it."""
 OUTSIDE = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)", re.IGNORECASE)
 MADE = "made"
-"""Folder that stands for a relation made from what files say of themselves (`charz.sql.terms`)."""
+"""Name in place of a folder for a relation that is generated from lines of the files (`charz.sql.terms`)."""
 
 Result = dict[str, Any]
 
@@ -72,12 +72,12 @@ class Source:
 
     @property
     def place(self) -> str:
-        """As `layer/name.sql`."""
+        """Path `layer/name.sql`."""
         return f"{self.layer}/{self.name}.sql"
 
 
 def sources() -> list[Source]:
-    """Every file, and the relation that is made from lines of them."""
+    """Read every file, and the relation generated from lines of them."""
     found = [
         Source(path.stem, layer, path.read_text())
         for layer in layers.LAYERS
@@ -93,7 +93,7 @@ def sources() -> list[Source]:
 
 
 def drawn(found: Iterable[Source], seed: int, count: int | None) -> list[tuple[Source, Mutant]]:
-    """So many mutants, of every file one at least; all of them without a number."""
+    """Draw a number of mutants, at least one of every file; without a number return all."""
     by_file = {source: mutants.of(source.text) for source in found}
     every = [(source, mutant) for source, made in by_file.items() for mutant in made]
     if count is None or count >= len(every):
@@ -105,7 +105,7 @@ def drawn(found: Iterable[Source], seed: int, count: int | None) -> list[tuple[S
 
 
 class Nearness:
-    """How many relations lie between what a test asks for and a relation."""
+    """Number of relations between those that a test queries and a relation."""
 
     def __init__(self, items: Sequence[pytest.Item]) -> None:
         self.reads = {view.name: view.relations for view in views.load()}
@@ -116,7 +116,7 @@ class Nearness:
         self.names = {item.nodeid: self._asked(item) for item in items}
 
     def order(self, relation: str, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        """The tests of relations that read a relation, nearest first."""
+        """List the tests of relations that read a relation, nearest first."""
         steps = {relation: 0}
         waiting = [relation]
         while waiting:
@@ -133,7 +133,7 @@ class Nearness:
         return [item for *_, item in sorted(found, key=lambda one: one[:2])]
 
     def _asked(self, item: pytest.Item) -> dict[str, float]:
-        """Relations that a test names, with half a step for those that its module names outside its tests."""
+        """Find the relations that a test names, at a distance of one half for those that its module names outside tests."""
         functions, outside = _texts(item.path)
         asked = dict.fromkeys(self._relations(outside), 0.5)
         asked |= dict.fromkeys(self._relations(functions.get(getattr(item, "originalname", ""), set())), 0.0)
@@ -149,7 +149,7 @@ class Nearness:
 
 @functools.cache
 def _texts(path: Path) -> tuple[dict[str, set[str]], set[str]]:
-    """Texts in each test function of a module, and those outside of them; docstrings are neither."""
+    """Collect the string constants in each test function of a module, and those outside tests, without docstrings."""
     tree = ast.parse(path.read_text())
     functions: dict[str, set[str]] = {}
     outside: set[str] = set()
@@ -167,7 +167,7 @@ def _texts(path: Path) -> tuple[dict[str, set[str]], set[str]]:
 
 
 class Campaign:
-    """The pytest plugin that runs tests against mutants in place of running them once."""
+    """Pytest plugin that runs the collected tests against mutants."""
 
     def __init__(self, options: argparse.Namespace, wanted: Sequence[tuple[Source, Mutant]]) -> None:
         self.options = options
@@ -176,7 +176,7 @@ class Campaign:
         self.known = equivalents()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Every mutant in a process of its own."""
+        """Run every mutant in a process of its own."""
         _forget(session.items)
         nearness = Nearness(session.items)
         folder = Path(tempfile.mkdtemp(prefix="mutate"))
@@ -219,7 +219,7 @@ class Campaign:
 
 
 def _forget(items: Sequence[pytest.Item]) -> None:
-    """Empty what test modules keep of the SQL they read while they were collected, and parse each statement once."""
+    """Clear SQL that test modules cached during collection, and parse each statement once."""
     modules = {name for name in sys.modules if name.split(".")[0] in ("oracle", "whole", "mechanism", "tests")}
     for name in modules | {item.module.__name__ for item in items if hasattr(item, "module")}:
         for value in vars(sys.modules[name]).values() if name in sys.modules else ():
@@ -231,7 +231,7 @@ def _forget(items: Sequence[pytest.Item]) -> None:
 
 
 def _child(source: Source, mutant: Mutant, items: Sequence[pytest.Item], place: Path, seconds: float) -> None:
-    """Run tests against a mutant, write what became of it, and end."""
+    """Run tests against a mutant, write the result, and end the process."""
     place.mkdir()
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -258,7 +258,7 @@ def _child(source: Source, mutant: Mutant, items: Sequence[pytest.Item], place: 
 
 
 def _put(source: Source, text: str) -> None:
-    """Whoever reads the file from now on reads this text."""
+    """Replace the file's text for every later reader."""
     if source.is_made:
         terms._text = lambda _: text
         views._parsed.cache_clear()
@@ -273,17 +273,17 @@ def _put(source: Source, text: str) -> None:
 
 
 def described(source: Source, mutant: Mutant) -> Result:
-    """A mutant as a row of results."""
+    """Return a mutant as a row of results."""
     return {"file": source.place, "line": mutant.line, **mutants.row(mutant)}
 
 
 def shown(result: Mapping[str, Any]) -> str:
-    """A mutant in a line."""
+    """Format a mutant as a line."""
     return f"{result['file']}:{result['line']} {result['kind']}: {result['change']} in `{result['place']}`"
 
 
 def equivalents() -> dict[tuple[str, ...], str]:
-    """Mutants that no row tells from the original, and why."""
+    """Read the mutants equivalent to the original, with their reasons."""
     if not EQUIVALENT.exists():
         return {}
     with EQUIVALENT.open(newline="") as lines:
@@ -294,7 +294,7 @@ def equivalents() -> dict[tuple[str, ...], str]:
 
 
 def mark(found: Iterable[tuple[Source, Mutant]], reason: str) -> None:
-    """Add mutants to the list of equivalent ones, and drop what it says of statements that are no more."""
+    """Add mutants to the list of equivalent ones, and delete entries about statements that have changed."""
     present = {source.name: mutants.of(source.text) for source in sources()}
     known = {mutant.key for made in present.values() for mutant in made}
     kept = {k: r for k, r in equivalents().items() if k in known} | {mutant.key: reason for _, mutant in found}
@@ -305,12 +305,12 @@ def mark(found: Iterable[tuple[Source, Mutant]], reason: str) -> None:
 
 
 def key(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an entry of the list and a result have in common."""
+    """Return the identity of a result, which an entry of the list shares."""
     return tuple(result[name] for name in ("relation", "body_hash", "kind", "change", "place"))
 
 
 def page(results: Sequence[Result], seed: int) -> str:
-    """Mutants by file, and each that survived."""
+    """Format a page with the counts of mutants by file and the survivors."""
     known = equivalents()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     survivors: list[Result] = []
@@ -323,10 +323,10 @@ def page(results: Sequence[Result], seed: int) -> str:
     share = len(survivors) / len(valid) if valid else 0.0
     lines = [
         "# Mutants of the SQL", "", f"Shipped tables: version {study.version()}.", "",
-        "One token or clause of a file of `sql/` is changed (constants, signs, functions, comparisons, arms of a CASE, join",
+        "A mutant changes one token or clause of a file of `sql/` (constants, signs, functions, comparisons, arms of a CASE, join",
         "keys, filters, keys of windows, defaults), and the tests of the relations that read it run until one fails. Written by",
-        f"`python -m benchmarks.mutate`, seed {seed}. Equivalent are those that no row can tell from the",
-        "original; `benchmarks/equivalent_mutants.csv` says why. Mutants that the engine refuses to bind are not counted.", "",
+        f"`python -m benchmarks.mutate`, seed {seed}. An equivalent mutant gives the original's rows for every input;",
+        "`benchmarks/equivalent_mutants.csv` gives the reasons. Mutants that the engine refuses to bind are not counted.", "",
         f"{len(valid)} mutants, {sum(c['killed'] for c in counts.values())} killed,"
         f" {sum(c['equivalent'] for c in counts.values())} equivalent, {len(survivors)} survived ({100 * share:.1f} %).", "",
         "| file | mutants | killed | equivalent | survived |", "|---|--:|--:|--:|--:|",
@@ -340,7 +340,7 @@ def page(results: Sequence[Result], seed: int) -> str:
 
 
 def _again(found: Iterable[Source], earlier: Sequence[Result]) -> tuple[list[tuple[Source, Mutant]], list[Result]]:
-    """Mutants that survived, to be run again, and results of the others; those of statements that are no more count no more."""
+    """Split earlier results into survivors to run again and the others, without those about changed statements."""
     every = {mutant.key: (source, mutant) for source in found for mutant in mutants.of(source.text)}
     last = {key(result): result for result in earlier if key(result) in every}
     survived = {k for k, result in last.items() if result["status"] == "survived" and k not in equivalents()}
@@ -348,26 +348,26 @@ def _again(found: Iterable[Source], earlier: Sequence[Result]) -> tuple[list[tup
 
 
 def main() -> None:
-    """Draw mutants, run tests against each, and say which survive."""
+    """Draw mutants, run tests against each, and print the survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, help="mutants drawn, of every file one at least; all without it")
+    parser.add_argument("--count", type=int, help="number of mutants to draw, at least one of every file; default all")
     parser.add_argument("--layers", nargs="*", default=list(layers.LAYERS))
-    parser.add_argument("--relations", nargs="*", help="of these alone")
+    parser.add_argument("--relations", nargs="*", help="relations to mutate, in place of layers")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=12.0, help="CPU time after which a mutant counts as survived")
-    parser.add_argument("--stage", choices=STAGES, default="full", help="take tests of the default stage, or of both")
-    parser.add_argument("--tests", nargs="*", help="take these in place of a stage's")
+    parser.add_argument("--stage", choices=STAGES, default="full", help="stage whose tests run; full includes default")
+    parser.add_argument("--tests", nargs="*", help="tests to run in place of a stage's")
     parser.add_argument("--results", type=Path, default=Path(tempfile.gettempdir()) / "mutation.jsonl")
     parser.add_argument(
-        "--again", type=Path, nargs="*", default=[], help="results of slices: run their survivors, keep the rest"
+        "--again", type=Path, nargs="*", default=[], help="results of earlier runs: run their survivors, keep the others"
     )
     parser.add_argument("--page", type=Path, help="write the counts by file")
-    parser.add_argument("--matching", default="", help="those alone whose line, as printed, holds this pattern")
+    parser.add_argument("--matching", default="", help="pattern that the printed line of a mutant must contain")
     parser.add_argument(
-        "--mark", metavar="REASON", help="run nothing; list these mutants as equivalent, for this reason"
+        "--mark", metavar="REASON", help="list these mutants as equivalent for this reason, without running tests"
     )
-    parser.add_argument("--verbose", action="store_true", help="print mutants that a test kills too")
+    parser.add_argument("--verbose", action="store_true", help="also print mutants that a test kills")
     options = parser.parse_args()
     read = functools.cache(reading.read)
     reading.read = read

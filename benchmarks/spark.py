@@ -1,14 +1,15 @@
-"""What another engine takes for the same answers, and what killed refreshes and merges leave.
+"""Compares the answers and CPU time of another engine with DuckDB's, and checks the files that killed refreshes and merges leave.
 
     python -m benchmarks.spark FOLDER [--models 2,4,8] [--workers 0,2] [--merge 10] [--kills 30]
     python -m benchmarks.spark FOLDER --models '' --merge 0 --kills 0 --trace [--spark PYTHON]
 
-FOLDER gets files of generated models on some parts of every family. For each count of models the answers at hand of all stored
-scenarios on all these parts are filled by DuckDB and by an engine that `charz engine start` runs: CPU time of each, the engine's
-largest memory, and rows that differ by more than 1e-9. From the first and the last count comes the exponent by which CPU time
-grows. `--merge` files of models are merged into one and held against one ingest of all; refreshes and merges are killed at random
-moments. `--trace` ingests twenty of torchvision's networks over one and over two workers of Sail, and of the Spark 4 that the
-environment of PYTHON holds (with `pyspark` and what charz needs). Times are CPU seconds, and U: ten million empty passes of a Python loop.
+FOLDER gets files of generated models on some parts of every family. For each count of models DuckDB and an engine started by
+`charz engine start` fill the answers at hand of all stored scenarios on all these parts. Printed are the CPU time of each, the
+engine's peak memory, the number of rows that differ by more than 1e-9, and the exponent of CPU time in the number of models, from
+the first and last count. `--merge` merges this number of files and compares the result with one ingest of all; `--kills` kills
+refreshes and merges at random moments. `--trace` ingests twenty of torchvision's networks with one and two workers of Sail, and
+of the Spark 4 in the environment of PYTHON (with `pyspark` and the packages of charz). Times are CPU seconds and U: ten million
+empty passes of a Python loop.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 LOOP = "for _ in range(10_000_000): pass"
 
 EQUAL = 1e-9
-"""Numbers are the same within this share."""
+"""Relative difference below which numbers count as equal."""
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -50,13 +51,13 @@ NETWORKS = (
     "regnet_x_16gf", "inception_v3", "vit_l_16", "vit_b_16", "swin_b", "swin_v2_t", "convnext_base", "maxvit_t", "resnext101_32x8d",
     "mnasnet1_3", "vgg19", "wide_resnet101_2",
 )  # fmt: skip
-"""Of torchvision, in its larger sizes."""
+"""Large networks of torchvision."""
 
 ROWS = "SELECT * FROM answer.stored ORDER BY model, hardware, scenario_id"
 
 
 def main() -> None:
-    """Ask, and print the results."""
+    """Run the comparisons and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", default="2,4,8")
@@ -69,7 +70,7 @@ def main() -> None:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     unit = _unit_s()
-    text = [f"Of {', '.join(os.uname()[:1])} with {os.cpu_count()} cores; one U is {unit:.2f} CPU s."]
+    text = [f"{os.uname()[0]} with {os.cpu_count()} cores; one U is {unit:.2f} CPU s."]
     tables = []
     counts = [int(count) for count in given.models.split(",") if count]
     workers = [int(count) for count in given.workers.split(",") if count]
@@ -98,7 +99,7 @@ def _unit_s() -> float:
 
 
 def _file(path: Path, seeds: Sequence[int], with_answers: bool) -> Path:
-    """A file of generated models, each by its own seed."""
+    """Make a file of generated models, each from its own seed."""
     import conftest
     from oracle.database import ingested
     from whole.generated import graph
@@ -119,7 +120,7 @@ def _file(path: Path, seeds: Sequence[int], with_answers: bool) -> Path:
 
 
 def _filled(folder: Path, counts: Sequence[int], workers: int) -> Iterator[dict[str, object]]:
-    """CPU time by which answers are filled here and by an engine."""
+    """Measure the CPU time of filling answers with DuckDB and with an engine."""
     for count in counts:
         own = _file(folder / f"own_{count}.duckdb", range(count), with_answers=False)
         other = Path(shutil.copy(own, folder / f"engine_{count}.duckdb"))
@@ -147,7 +148,7 @@ def _filled(folder: Path, counts: Sequence[int], workers: int) -> Iterator[dict[
 
 
 def _traced(folder: Path, python: Path | None) -> Iterator[dict[str, object]]:
-    """Wall time of one ingest of the networks over one and over two workers."""
+    """Measure the wall time of an ingest of the networks with one and with two workers."""
     names = folder / "names.txt"
     names.write_text("\n".join(NETWORKS) + "\n")
     walls: list[float] = []
@@ -175,11 +176,11 @@ def _exponent(grid: pl.DataFrame) -> float:
 
 
 def _differing(expected: pl.DataFrame, found: pl.DataFrame) -> int:
-    """Rows in which two tables of answers differ; all where they have not the same."""
+    """Count the rows in which two tables of answers differ, or all rows if their keys differ."""
     keys = ["model", "hardware", "scenario_id"]
     if expected.select(keys).rows() != found.select(keys).rows():
         return max(len(expected), len(found))
-    # A part of a time or energy is held against the whole: what is left of a difference is as exact as what it is one of.
+    # The tolerance of a part of a time or energy is relative to the whole, since the rounding error of a difference is.
     wholes = {"_s": "latency_s", "_j": "energy_j"}
     wrong = pl.Series([False] * len(expected))
     for name, kind in expected.schema.items():
@@ -196,7 +197,7 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame) -> int:
 
 @contextlib.contextmanager
 def _engine(workers: int) -> Iterator[tuple[str, Callable[[], tuple[float, float]]]]:
-    """An engine's address, and what tells its CPU seconds and largest memory [GB]."""
+    """Start an engine. Yield its address, and a function that returns its CPU seconds and peak memory [GB]."""
     port = spark_views.free_port()
     command = [sys.executable, "-m", "charz", "engine", "start", "--port", str(port), "--workers", str(workers)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -216,7 +217,7 @@ def _engine(workers: int) -> Iterator[tuple[str, Callable[[], tuple[float, float
 
 
 def _merged(folder: Path, files: int, unit: float, models: int = 4) -> dict[str, object]:
-    """Files of some models each merged into one."""
+    """Merge files of some models each into one."""
     seeds = [range(i * models, (i + 1) * models) for i in range(files)]
     parts = [_file(folder / f"part_{i}.duckdb", each, with_answers=True) for i, each in enumerate(seeds)]
     whole = _file(folder / "whole.duckdb", range(files * models), with_answers=True)
@@ -236,7 +237,7 @@ def _merged(folder: Path, files: int, unit: float, models: int = 4) -> dict[str,
 
 
 def _killed(folder: Path, kills: int, seed: int) -> Iterator[dict[str, object]]:
-    """Refreshes by an engine and merges, killed at random moments and then finished."""
+    """Kill refreshes by an engine and merges at random moments, and finish them."""
     chance = random.Random(seed)
     merged = [_file(folder / f"killed_{i}.duckdb", [100 + i], with_answers=True) for i in range(3)]
     start = _file(folder / "killed_start.duckdb", range(3), with_answers=False)

@@ -1,9 +1,10 @@
-"""Every model view on Spark 4 with a JVM, held against DuckDB's rows as the tests hold Sail's: each view is evaluated
-once, from the rows that Spark gave for those it reads, since it analyzes a view of views whole, again for each.
+"""Compares every model view on Spark 4 with a JVM with DuckDB's rows, as the tests do for Sail.
 
     python -m benchmarks.spark_views PYTHON
 
-PYTHON is the interpreter of an environment with `pyspark` of the client's version, which holds Spark itself; Java 17 is there.
+Each view is evaluated once, from the rows that Spark returned for the views that it reads, because Spark analyzes nested views in
+full each time. PYTHON is the interpreter of an environment with `pyspark` of the client's version, which contains Spark, and Java
+17.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 def main() -> None:
-    """Evaluate, compare, and print or write what was found."""
+    """Evaluate, compare, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("python", type=Path)
     given = parser.parse_args()
@@ -50,7 +51,7 @@ def main() -> None:
     rows = [{"view": name, "what": "refused", "how": text[:120]} for name, text in refused.items()]
     rows += [{"view": name, "what": "differs", "how": str(how)[:120]} for name, how in found.items() if how]
     text = [
-        f"Of Spark {version} with a JVM, `local[2]`: {len(found)} views, {len(refused)} refused, "
+        f"Spark {version} with a JVM, `local[2]`: {len(found)} views, {len(refused)} refused, "
         f"{sum(bool(how) for how in found.values())} with rows that differ by more than 1e-9; "
         f"{time.monotonic() - began:.0f} s of wall time."
     ]
@@ -62,14 +63,14 @@ def main() -> None:
 
 
 def free_port() -> int:
-    """A port that nothing listens on."""
+    """Find a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 def await_listener(port: int) -> None:
-    """Return once something listens there. Raises `TimeoutError` after two minutes."""
+    """Wait until a process listens on the port. Raise `TimeoutError` after two minutes."""
     for _ in range(600):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
@@ -79,7 +80,7 @@ def await_listener(port: int) -> None:
 
 @contextlib.contextmanager
 def server(python: Path, cores: int = 2) -> Iterator[str]:
-    """The address of a Spark of its own, with so many cores; its Python workers are `python`."""
+    """Start Spark with a number of cores and yield its address; its Python workers run `python`."""
     said = subprocess.run(
         [python, "-c", "import pyspark; print(pyspark.__path__[0])"], capture_output=True, text=True, check=True
     )

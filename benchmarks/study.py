@@ -5,8 +5,8 @@
     python -m benchmarks.study --page                                 # write docs/validation.md
 
 A study is a row of `studies.csv` and a loader in `benchmarks/studies/`. The loader returns a frame with a row for each
-measurement: `hardware, backend, family, measured, predicted`, and where they apply `quantity` (what is compared), `standing` (what
-the fit had seen of the row), `p10_s` and `p90_s` (the band). The runner scores the frame and writes `results/NAME.parquet`, each
+measurement: `hardware, backend, family, measured, predicted`, and where they apply `quantity` (the compared quantity), `standing`
+(whether the fit used the row), `p10_s` and `p90_s` (the band). The runner scores the frame and writes `results/NAME.parquet`, each
 row with the date, the commit and the version of the shipped tables. FILE is a charz database; a study that needs models
 ingests those that FILE lacks. `carried.csv` has scores of earlier runs; the page shows them until the study runs again.
 """
@@ -67,7 +67,7 @@ class Given:
     package: Path | None = None
     """Unpacked aiconfigurator_core folder; None for the installed one."""
     every: int = 1
-    """A study of many slow cases takes one case in so many."""
+    """Stride at which a study of many slow cases takes them."""
 
     @contextmanager
     def connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -77,7 +77,7 @@ class Given:
             yield opened
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read a file of published figures. Raises `CharzError` if it does not exist."""
+        """Read a file of published figures. Raise `CharzError` if it does not exist."""
         path = self.measurements / f"{name}.parquet"
         if not path.is_file():
             raise CharzError("no such file of measurements", str(path), next="name its folder with --measurements")
@@ -101,7 +101,7 @@ class Study:
 
     name: str
     loader: str
-    """Module of `benchmarks.studies` and its function; empty if only carried figures are left."""
+    """Module of `benchmarks.studies` and its function; empty for a study with only carried scores."""
     compares: str
     family: str
     """Meaning of the column `family`."""
@@ -112,7 +112,7 @@ class Study:
     """Source of the measured figures."""
 
     def load(self, given: Given) -> pl.DataFrame:
-        """Run the loader. Raises `CharzError` for a study whose figures are carried from a program that is gone."""
+        """Run the loader. Raise `CharzError` for a study with only carried scores."""
         if not self.loader:
             raise CharzError("no program repeats this study", self.name, next=self.needs)
         module, _, function = self.loader.partition(":")
@@ -209,26 +209,27 @@ def page(folder: Path = RESULTS) -> str:
         ("By part and backend", parts, [*KEYS, "hardware", "backend", *FIGURES, *stamp]),
         ("By family", families, [*KEYS, "hardware", "backend", "family", *FIGURES, *stamp]),
         ("Other figures", figures, figures.columns),
-        ("What each study needs", listed, listed.columns),
+        ("Requirements of each study", listed, listed.columns),
     ):
         shown = [[_shown(value) for value in row] for row in frame.select(columns).rows()]
         lines += [f"## {heading}", "", display.markdown([HEADERS.get(name, name) for name in columns], shown), ""]
     return "\n".join(lines)
 
 
-HEAD = """# How true it is
+HEAD = """# Validation
 
 Written by `python -m benchmarks.study --page` from `benchmarks/results`; do not edit.
 
 {studies} studies compare predictions with measurements. The error of a row is the natural logarithm of predicted over measured:
-`median` and `p90` describe its absolute value, `bias` is its median (above 0 predicts too much), `within 30 %` is the share between
-1/1.3 and 1.3, `in band` the share between p10 and p90 (0.8 is nominal). `standing` says how much of the row the fit had seen.
-`version` is a hash of the shipped tables at the run. A row with another version than the present one is an older figure:
-`python -m benchmarks.study STUDY` measures it again, in the time and with the inputs of the last table. `*` means all.
+`median` and `p90` describe its absolute value, `bias` is its median (above 0 the prediction is too large), `within 30 %` is the share
+between 1/1.3 and 1.3, `in band` the share between p10 and p90 (0.8 is nominal). `fit` names the rows or constants that the fit used.
+`version` is a hash of the shipped tables at the run. A row with another version than the present one is an older score:
+`python -m benchmarks.study STUDY` repeats it, in the time and with the inputs of the last table. `*` means all.
 """
 
 HEADERS = {
-    "hardware": "part", "median_error": "median", "p90_error": "p90", "within_30_fraction": "within 30 %", "interval_coverage_fraction": "in band",
+    "standing": "fit", "hardware": "part",
+    "median_error": "median", "p90_error": "p90", "within_30_fraction": "within 30 %", "interval_coverage_fraction": "in band",
 }  # fmt: skip
 
 
@@ -239,14 +240,14 @@ def _shown(value: object) -> str:
 
 
 def print_wide(digits: int = 4) -> None:
-    """Print frames whole, with so many digits after the point."""
+    """Configure polars to print whole frames with a number of decimal places."""
     pl.Config.set_tbl_rows(200).set_tbl_cols(30).set_tbl_width_chars(220).set_tbl_hide_dataframe_shape(True)
     pl.Config.set_tbl_hide_column_data_types(True).set_float_precision(digits).set_fmt_str_lengths(60)
 
 
 @dataclass
 class Timer:
-    """CPU time since it was made. [s]"""
+    """CPU time since the creation of the timer. [s]"""
 
     begun: float = field(default_factory=lambda: sum(Timer._used()))
 
@@ -257,12 +258,12 @@ class Timer:
         return [resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 
     def spent_s(self) -> float:
-        """Return the CPU time since then, of this process and its children. [s]"""
+        """Return the CPU time since creation, of this process and its children. [s]"""
         return sum(self._used()) - self.begun
 
 
 def run(name: str, given: Given, worst: int = 0) -> pl.DataFrame:
-    """Run a study and write its scores. Raises `CharzError` for an unknown name or a study without a row to score."""
+    """Run a study and return its scores. Raise `CharzError` for an unknown name or a study without a row to score."""
     if name not in studies():
         raise unknown_name("study", name, studies())
     study, timer = studies()[name], Timer()
@@ -284,9 +285,9 @@ def main() -> int:
     parser.add_argument("--file", type=Path, help="database with the models; default a temporary one")
     parser.add_argument("--measurements", type=Path, default=Given.__dataclass_fields__["measurements"].default)
     parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
-    parser.add_argument("--every", type=int, default=1, help="take one slow case in so many")
-    parser.add_argument("--worst", type=int, default=0, help="print so many rows with the largest errors")
-    parser.add_argument("--no-write", action="store_true", help="print the scores and leave results as they are")
+    parser.add_argument("--every", type=int, default=1, help="stride at which slow cases are taken")
+    parser.add_argument("--worst", type=int, default=0, help="number of rows with the largest errors to print")
+    parser.add_argument("--no-write", action="store_true", help="print the scores without writing results")
     parser.add_argument("--page", action="store_true", help="write docs/validation.md")
     options = parser.parse_args()
     print_wide(3)

@@ -165,6 +165,8 @@ def _failed(error: BaseException) -> int:
     # Usage errors are recognized by their method, since typer bundles its own copy of click.
     if message := getattr(error, "format_message", None):
         text = message()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            return _help(text)
         return _fail(_usage_line(error, text)) if text.strip() else 0  # help, which was already shown, has no message
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
@@ -173,6 +175,15 @@ def _failed(error: BaseException) -> int:
         return _fail(disk.refused(error).line)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")
     return _fail(f"{type(error).__name__}: {first}. CHARZ_TRACEBACK=1 shows where.")
+
+
+def _help(text: str) -> int:
+    """Print the help of a group called without a command."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        _drop_output()
+    return 0
 
 
 def _flush() -> None:

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: files that the first worker to need them makes, once for each run."""
+"""Fixtures of all tests: files that the first worker makes and all share, once for each run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hypothesis import settings
 if TYPE_CHECKING:
     import duckdb
 
-# The same examples each time, on machines of any speed; tests marked slow draw others.
+# Examples are the same each time, on machines of any speed; tests marked slow draw others.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 # Test folders are packages of their own: `oracle` and `whole` are imported by those names.
 sys.path.insert(0, str(Path(__file__).parent))
-# Another process finds a test's module by its name below the repository.
+# Another process finds a test's module by its name relative to the repository.
 sys.path.append(str(Path(__file__).parents[1]))
 
 
@@ -59,12 +59,12 @@ IN_FULL = {
     "session/test_step.py": "evaluates mixes of a server", "session/test_train.py": "traces a training step",
     "session/test_what_if.py": "evaluates changed parts in two ways", "session/test_workload.py": "evaluates many runs of several models",
 }  # fmt: skip
-"""Folders and files of the full stage (`.ci/run`) with the reason; a test of theirs marked `default` runs in both."""
+"""Folders and files of the full stage (`.ci/run`) with the reason; their tests marked `default` run in both stages."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests for their stages in a run of everything; a run that names a folder or a test has no stages."""
+    """Mark tests for their stages if the run names no folder or test; a run that names one has no stages."""
     if config.args != config.getini("testpaths"):
         return
     from stages import leaves
@@ -99,7 +99,7 @@ def _must_run(report: pytest.TestReport | pytest.CollectReport) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test in CI that is skipped for something missing."""
+    """Fail a test in CI that is skipped because something is missing."""
     report = yield
     if _must_run(report):
         report.outcome, report.longrepr = "failed", f"skipped in CI: {report.longrepr}"
@@ -110,7 +110,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, p
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Fail a file of tests in CI that is skipped for something missing."""
+    """Fail a file of tests in CI that is skipped because something is missing."""
     report = yield
     if _must_run(report):
         report.outcome, report.longrepr = "failed", f"skipped in CI: {report.longrepr}"
@@ -125,7 +125,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     """`once("resnet18.duckdb", make)`: the file of that name in a folder that all workers of a run share; the first to
     need it calls `make` with its path, the others wait. Tests only read it, or copy it first."""
     base = tmp_path_factory.getbasetemp()
-    # Each worker's own folder lies in the run's.
+    # The folder of each worker is inside that of the run.
     shared = (base.parent if base.name.startswith("popen-") else base) / "shared"
     shared.mkdir(exist_ok=True)
 
@@ -145,9 +145,10 @@ PARTS = (
     "t4", "a10", "l4", "l40", "l40s", "rtx3090", "rtx4090", "h100_sxm5_80", "i7_13700k", "i9_10940x", "kpu_t64", "kpu_t256", "tpu_v4",
     "tpu_v1", "gaudi3", "groq_lpu_v1", "epyc_9654", "a100_pcie_40",
 )  # fmt: skip
-"""Parts of most families, siblings among them: what a change of a file works out anew goes with their number."""
+"""Parts of most families, some of them siblings. Few parts are enough, because the time of a change of the file grows with their
+number."""
 WITH_FEW_PARTS = ("answers", "cli", "ingest", "metamorphic", "schema", "session")
-"""Folders whose tests make new files of these parts alone, except modules and tests marked `whole_catalog`."""
+"""Folders whose tests make new files with only these parts, except modules and tests marked `whole_catalog`."""
 
 
 @contextlib.contextmanager
@@ -160,7 +161,7 @@ def cache(folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def users_cache() -> Path:
-    """The cache that charz uses outside of tests, where a new file has every part."""
+    """Cache that charz uses outside of tests, where a new file has every part."""
     from charz.schema import cache
 
     return cache.folder().parent
@@ -214,7 +215,7 @@ def whole_catalog(users_cache: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def few_parts(once: Once, small_cache: Path) -> Path:
-    """A database without models, of some parts of the catalog; tests only read it, or copy it first."""
+    """Database of some parts without models; tests only read it, or copy it first."""
     from charz.session import template
 
     def make(path: Path) -> None:
@@ -227,7 +228,7 @@ def few_parts(once: Once, small_cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def file(once: Once, few_parts: Path, small_cache: Path) -> Path:
-    """A database of some parts with three generated models, one of which decodes; tests only read it."""
+    """Database of some parts with three generated models, one of which decodes; tests only read it."""
 
     def make(path: Path) -> None:
         with cache(small_cache):
@@ -238,7 +239,7 @@ def file(once: Once, few_parts: Path, small_cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def every_part(once: Once, users_cache: Path) -> Path:
-    """The same with every part of the catalog, without answers at hand."""
+    """The same database with every part of the catalog, without answers at hand."""
 
     def make(path: Path) -> None:
         with cache(users_cache):
@@ -263,7 +264,7 @@ def _three_models(path: Path, fills: bool = True) -> None:
 
 @pytest.fixture(scope="session")
 def resnet18(once: Once, few_parts: Path, small_cache: Path) -> Path:
-    """A database as `charz ingest resnet18` makes it, of kept facts; tests only read it."""
+    """Database made by `charz ingest resnet18` from stored facts; tests only read it."""
 
     def make(path: Path) -> None:
         import model_facts

@@ -1,7 +1,8 @@
 """Report of the tests' CPU time in U, by folder, at the end of every run.
 
-U is the CPU time of ten million empty passes of a Python loop, so that figures of machines and of hours compare. The time of a
-test includes its own fixtures and the processes that it waited for. A shared fixture counts for the test that made it.
+U is the CPU time of ten million empty passes of a Python loop, so that figures of different machines and times are comparable.
+The time of a test includes its own fixtures and the processes that it waited for. A shared fixture counts for the test that made
+it.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from pathlib import Path
 import pytest
 
 MOST_U = 20.0
-"""A test that takes more names the reason in its marker: `slow("…")`, or `costly("…")` in the default stage."""
+"""Cost from which a test gives the reason in its marker: `slow("…")`, or `costly("…")` in the default stage. [U]"""
 
 DEFAULT_STAGE = "not slow and not anew and not broad"
 """Markers of the stage that README's command runs."""
 
 LAST_BROAD = Path(__file__).parent / "last_broad.txt"
-"""When the broad stage was run last, and how it ended: `.ci/run` prints it."""
+"""Date and result of the last broad stage; `.ci/run` prints it."""
 
 EVERY = "CHARZ_TEST_COSTS"
 """Variable of the environment that names a file for the CPU seconds of each phase of each test."""
 
 
 class Cost:
-    """Measures each phase of each test where it runs, and adds them up where the run is reported."""
+    """Plugin that measures each phase of each test in its worker and sums them where the run is reported."""
 
     def __init__(self) -> None:
         self.last = _cpu_s()
@@ -45,7 +46,7 @@ class Cost:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item):  # type: ignore[no-untyped-def]
-        """Add the CPU time of the phase to its report, which xdist sends on."""
+        """Add the CPU time of the phase to its report, which xdist forwards."""
         report = yield
         now = _cpu_s()
         report.cpu_s, self.last = now - self.last, now
@@ -53,7 +54,7 @@ class Cost:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up, in the process that prints."""
+        """Sum the times, in the process that prints."""
         folder = self.folders[str(Path(report.nodeid.partition("::")[0]).parent)]
         spent = getattr(report, "cpu_s", 0.0)
         if (path := os.environ.get(EVERY)) and not os.environ.get("PYTEST_XDIST_WORKER"):
@@ -67,7 +68,7 @@ class Cost:
                 self.has_reason.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail where the default stage of `.ci/run` takes more than its line of `budget.csv`."""
+        """Fail if the default stage of `.ci/run` takes more than its line of `budget.csv`."""
         config = session.config
         is_whole = config.option.markexpr == DEFAULT_STAGE and config.args == config.getini("testpaths")
         if not os.environ.get("CI") or not is_whole or hasattr(config, "workerinput"):
@@ -80,7 +81,7 @@ class Cost:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Print a line a folder, and the tests that take more than they may without a reason."""
+        """Print a line for each folder, and the tests above their limit without a reason."""
         write = terminalreporter.write_line
         unit = statistics.median(_unit_s() for _ in range(3))
         terminalreporter.section(f"CPU time in U of {unit:.2f} s")

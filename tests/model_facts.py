@@ -1,8 +1,8 @@
-"""Facts of models that tests read, kept so that only tests of ingest trace.
+"""Stored facts of models, so that only tests of ingest trace.
 
-    python -m tests.model_facts    # trace and write them anew, after a change of what ingest writes
+    python -m tests.model_facts    # trace the models and store them again, after a change of the rows that ingest writes
 
-`tests/ingest/test_model_facts.py` compares them with a fresh ingest.
+`tests/ingest/test_model_facts.py` compares them with a new ingest.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fresh(name: str) -> Ingested:
 
 
 def main() -> None:
-    """Trace the models named, or all, and write their facts."""
+    """Trace the named models, or all, and write their facts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=MODELS)
     FOLDER.mkdir(exist_ok=True)

@@ -2,8 +2,8 @@
 
     python -m tests.prose [PATH ...]
 
-A docstring of a function begins with an imperative verb, a text of a value with an article or a noun. `FIRST`, `PHRASES` and `WORDS`
-list what a reader stumbles over; `TRUE_USES` lists the sentences in which such a word has its plain sense.
+A docstring of a function begins with an imperative verb, a text of a value with an article or a noun. `FIRST`, `PHRASES` and
+`WORDS` list words that make a sentence hard to read; `TRUE_USES` lists the sentences in which such a word has its plain sense.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check(paths: list[Path]) -> Iterator[str]:
 
 
 def problems(kind: str, text: str) -> Iterator[str]:
-    """Yield what a text breaks."""
+    """Yield the rules that a text breaks."""
     first = text.split(maxsplit=1)[0].strip("`,.:;") if text.split() else ""
     if kind == "function" and first.lower() not in VERBS:
         yield f'begin with an imperative verb, not "{first}"'
@@ -92,7 +92,7 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def _joined(lines: Iterator[tuple[int, str]]) -> Iterator[Text]:
-    """Yield comments of neighbouring lines as one text."""
+    """Yield comments of adjacent lines as one text."""
     block: list[str] = []
     start = last = 0
     for number, text in lines:
@@ -162,7 +162,7 @@ def files() -> list[Path]:
 
 
 def main() -> int:
-    """Print what breaks a rule, and fail where anything does."""
+    """Print the problems, and fail if there are any."""
     given = [Path(name).resolve() for name in sys.argv[1:]]
     found = list(check([p for p in files() if not given or any(p == g or g in p.parents for g in given)]))
     print("\n".join([*found, f"{len(found)} problems"]))

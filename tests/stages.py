@@ -1,10 +1,10 @@
-"""Tests that are too expensive for their stage, and what leaves which stage for it.
+"""Tests that are too expensive for their stage, and the stages that they move to.
 
     CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m 'not anew'
     python -m tests.stages /tmp/costs.tsv 0.16 [/tmp/more.tsv 0.13 ...]    # U of that machine in seconds (a run's summary prints it)
 
-A test function above `DEFAULT_U`, over all its cases, leaves the default stage for the full stage. Above `FULL_U` the full stage keeps its
-cheapest case, if that costs no more, and the broad stage runs the others. `expensive.csv` lists these functions.
+A test function above `DEFAULT_U`, over all its cases, leaves the default stage for the full stage. Above `FULL_U` the full stage
+keeps its cheapest case, if that costs no more, and the broad stage runs the others. `expensive.csv` lists these functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may import whom: every module against the table of CONTRIBUTING.md."""
+"""Imports between folders: every module follows the table of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Rules = dict[str, frozenset[str]]
 
 
 def rules(page: str) -> Rules:
-    """The table whose last column is `may import`."""
+    """Read the table whose last column is `may import`."""
     lines = page.splitlines()
-    start = lines.index("| folder | holds | may import |") + 2
+    start = lines.index("| folder | content | may import |") + 2
     found: Rules = {}
     for line in lines[start:]:
         if not line.startswith("|"):
@@ -30,8 +30,8 @@ def rules(page: str) -> Rules:
 
 
 def imported(text: str, module: str) -> Iterator[str]:
-    """Modules of charz that a module's text names in imports anywhere, as paths below the package; a name
-    that is taken from a package counts as a module of it."""
+    """Yield the modules of charz that a module imports anywhere, as paths below the package. A name imported from a package
+    counts as a module of it."""
     package = module.split("/")[:-1]
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -46,7 +46,7 @@ def imported(text: str, module: str) -> Iterator[str]:
 
 
 def folder_of(path: str, folders: Rules) -> str | None:
-    """The innermost folder of the table that a path lies in; None for what is of the package itself."""
+    """Return the innermost folder of the table that contains a path, or None for a module of the package itself."""
     return max((folder for folder in folders if lies_in(path, folder)), key=len, default=None)
 
 
@@ -55,7 +55,7 @@ def lies_in(path: str, folder: str) -> bool:
 
 
 def broken(module: str, text: str, allowed: Rules) -> list[str]:
-    """A line for each import of a module that the table does not allow."""
+    """Return a line for each import of a module that the table does not allow."""
     own = folder_of(module, allowed)
     assert own is not None, f"{module} is in no folder of the table"
     parts = allowed[own] - allowed.keys()
@@ -69,7 +69,7 @@ def broken(module: str, text: str, allowed: Rules) -> list[str]:
 
 
 def sources() -> dict[str, str]:
-    """Text of every module, by its path below the package."""
+    """Return the text of every module, by its path below the package."""
     package = ROOT / "src/charz"
     folders = [folder for folder in rules((ROOT / "CONTRIBUTING.md").read_text()) if "/" not in folder]
     found = [path for folder in folders for path in sorted((package / folder).resolve().rglob("*.py"))]
@@ -78,12 +78,12 @@ def sources() -> dict[str, str]:
 
 
 def circles(texts: dict[str, str]) -> list[list[str]]:
-    """Modules that import each other, anywhere in their texts."""
+    """Return groups of modules that import each other, anywhere in their texts."""
     named = {module.removesuffix(".py").removesuffix("/__init__"): module for module in texts}
     graph: nx.DiGraph[str] = nx.DiGraph()
     for module, text in texts.items():
         for name in imported(text, module):
-            # a name that no module has is what a module defines
+            # a name without a module is defined in a module
             other = named.get(name) or named.get(name.rpartition("/")[0])
             if other not in (None, module):
                 graph.add_edge(module, other)

@@ -42,7 +42,7 @@ WHERE a.z IS NOT NULL AND NOT a.is_old
     ],
 )  # fmt: skip
 def test_one_change(kind: str, old: str, new: str) -> None:
-    """Of one token or clause; comments, and the guard of the division, stay."""
+    """A mutant changes one token or clause; comments and the guard of a division stay."""
     found = [m for m in mutants.of(TEXT) if (m.kind, m.old, m.new) == (kind, old, new)]
     assert len(found) == 1
     changed = found[0].applied(TEXT)
@@ -50,7 +50,7 @@ def test_one_change(kind: str, old: str, new: str) -> None:
 
 
 def test_mutants_are_told_apart_until_the_statement_changes() -> None:
-    """By their text, not their place: a comment more changes nothing, a token more is another statement."""
+    """The text identifies a mutant, not its position: a new comment changes nothing, a new token makes another statement."""
     before = {m.key for m in mutants.of(TEXT)}
     assert len(before) == len(mutants.of(TEXT))
     assert {m.key for m in mutants.of(TEXT.replace("-- Twice.", "-- Twice as long.\n    -- Or not."))} == before
@@ -59,7 +59,7 @@ def test_mutants_are_told_apart_until_the_statement_changes() -> None:
 
 @pytest.mark.parametrize("name", ["kernel_edp", "opportunity", "roofline_roof", "kernel_time"])
 def test_every_mutant_parses(name: str) -> None:
-    """A change that no engine reads would tell nothing."""
+    """A change that no engine can read would be useless."""
     (path,) = views.ROOT.glob(f"*/{name}.sql")
     text = path.read_text()
     made = mutants.of(text)

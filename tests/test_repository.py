@@ -37,7 +37,7 @@ def test_every_top_level_package_is_linked() -> None:
 
 @pytest.fixture(scope="session")
 def wheel(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
-    """The wheel of the checkout, in a folder of the copy that it was built from."""
+    """Wheel of the checkout, in a folder of the copy from which it was built."""
     pytest.importorskip("setuptools")
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -60,7 +60,7 @@ def wheel(once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
 
 @pytest.mark.slow
 def test_the_wheel_answers_in_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
-    """The README's first command, from the wheel alone; what charz needs comes from this environment's packages."""
+    """The README's first command runs with only the wheel; this environment provides the packages that charz needs."""
     home = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
     (packages,) = home.glob("lib/python3*/site-packages")
@@ -228,7 +228,7 @@ LACKS_A_PACKAGE = "def test_x():\n    pytest.importorskip('no_such_package')"
     ],
 )
 def test_a_skipped_test_fails_where_nothing_may_be_missing(tmp_path: Path, ci: str, bodies: dict[str, str]) -> None:
-    """One of each outcome."""
+    """The files have one test for each outcome."""
     for outcome, body in bodies.items():
         (tmp_path / f"test_{outcome}.py").write_text(f"import pytest\n{body}\n")
     for name in ("conftest.py", "cost.py"):

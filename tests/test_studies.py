@@ -1,4 +1,4 @@
-"""The runner of studies: what it scores, what it stores, and the page of validation written from it."""
+"""The runner of studies: the scores that it computes and stores, and the page of validation written from them."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ RUNNING = {
     "import_module", "__import__", "exec", "eval", "exec_module", "spec_from_file_location", "run_module", "run_path", "loads", "load",
     "unpack_archive", "Popen", "system", "popen", "execv", "execve", "execvp", "from_pretrained", "literal_eval", "check_output",
 }  # fmt: skip
-"""Names of calls that run, build or start what they are given."""
+"""Names of calls that run, build or start their argument."""
 
 HARMLESS_OWNERS = {"json"}
-"""Modules whose `load` and `loads` make data alone."""
+"""Modules whose `load` and `loads` only return data."""
 
 KNOWN = {
     "cli.printed:printed": "commands that charz's own pages name",
@@ -57,13 +57,13 @@ KNOWN = {
     "session.ask.versions:_git": "git, with a revision as the user typed it",
     "session.file.engine:Engine.start": "starts this Python with a server of its packages",
 }
-"""Functions that run what they are given, with what that is."""
+"""Functions that run their argument, with its origin."""
 
 PROCESSES = [
     ("ingest.kept:traced", "ingest.kept:main"), ("ingest.elsewhere:_beside", "ingest.elsewhere:answer"),
     ("sandbox:_Process.__init__", "sandbox:answer"),
 ]  # fmt: skip
-"""Functions that start a process, with what runs in it."""
+"""Functions that start a process, with the function that the process runs."""
 
 COLUMNS = ("source", "input_signature", "specialized_reason")
 """Columns of `model` that describe how the model was made."""
@@ -73,7 +73,7 @@ READS_AS_DATA = {
     "session.ask.diff:Diff._inputs": "shapes and types of inputs, by `again` and from the models of the user's own file's name",
     "session.file.ingest:Ingest._live": "compares it with the request's",
 }
-"""Functions that read these columns and reach what runs, with why nothing of the row does."""
+"""Functions that read these columns and reach a call that runs code, with the reason why the row's text does not."""
 
 TYPED = {
     "ingest.kept:main": "a version as the user typed it",
@@ -85,22 +85,22 @@ TYPED = {
     "session.catalog.fusion:Fusion._fused": "models as the user typed them",
     "session.file.ingest:_specs": "models as the user typed them",
 }
-"""Functions that read a text as a request for a model, with whose text that is."""
+"""Functions that read a text as a request for a model, with the origin of the text."""
 
 
 @dataclass
 class Module:
-    """What a module defines and imports."""
+    """Definitions and imports of a module."""
 
     name: str
     functions: dict[str, ast.AST] = field(default_factory=dict)
-    """By name, of a method with its class; `` is what runs at import."""
+    """Functions by name, methods with their class; the empty name is the code that runs at import."""
     imported: dict[str, str] = field(default_factory=dict)
-    """By the name here: a module, or a function of one as `module:name`."""
+    """Imported modules, or functions as `module:name`, by their name in this module."""
 
 
 def modules() -> dict[str, Module]:
-    """Every module of the package."""
+    """Read every module of the package."""
     found = {}
     for place, folder in FOLDERS.items():
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -145,7 +145,7 @@ def known() -> dict[str, Module]:
 
 @pytest.fixture(scope="module")
 def graph(known: dict[str, Module]) -> nx.DiGraph:
-    """Who may call whom, functions named `module:name`."""
+    """Build the graph of possible calls, with functions named `module:name`."""
     methods: dict[str, list[str]] = {}
     for module in known.values():
         for name in module.functions:
@@ -162,7 +162,7 @@ def graph(known: dict[str, Module]) -> nx.DiGraph:
 def _called(
     body: ast.AST, module: Module, known: dict[str, Module], methods: dict[str, list[str]]
 ) -> Iterator[str]:
-    """Functions that a body names, called or handed on."""
+    """Yield the functions that a body names, as a call or an argument."""
     for node in ast.walk(body):
         if isinstance(node, ast.Name):
             yield from _named(node.id, module, known)
@@ -189,7 +189,7 @@ def _named(name: str, module: Module, known: dict[str, Module]) -> Iterator[str]
 
 
 def running(known: dict[str, Module]) -> set[str]:
-    """Functions that call what runs what it is given."""
+    """Return the functions that call a function which runs its argument."""
     found = set()
     for module in known.values():
         for name, body in module.functions.items():
@@ -219,7 +219,7 @@ def test_every_function_that_runs_what_it_is_given_is_known(known: dict[str, Mod
 
 
 def _reads(body: ast.AST) -> set[str]:
-    """Columns of `COLUMNS` that a statement of a body names."""
+    """Return the columns of `COLUMNS` that a statement of a body names."""
     texts = [n.value for n in ast.walk(body) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     statements = [text for text in texts if re.search(r"\bFROM model\b", text)]
     found = {column for column in COLUMNS for text in statements if re.search(rf"\b{column}\b", text)}
@@ -243,17 +243,17 @@ def test_no_row_reaches_what_runs_but_through_the_gate(known: dict[str, Module],
 
 
 def _family(reaching: set[str], graph: nx.DiGraph) -> set[str]:
-    """What reaches a sink, and whatever it calls: a row read there may come back to it."""
+    """Return the functions that reach a sink, and all that they call, because those may return a row that they read."""
     return reaching | {called for name in reaching for called in (graph.successors(name) if name in graph else ())}
 
 
 def test_every_request_for_a_model_is_of_a_text_that_the_user_typed(known: dict[str, Module], graph: nx.DiGraph) -> None:
-    """`parse` makes of any text a request to import or open what it names."""
+    """`parse` turns any text into a request to import or open the module or file that it names."""
     assert set(graph.predecessors("ingest.sources.spec:parse")) == TYPED.keys()
 
 
 def test_the_walk_finds_a_path_that_is_planted(known: dict[str, Module], graph: nx.DiGraph) -> None:
-    """Without the gate the function that reads `model.source` would be named."""
+    """Without the gate the test would name the function that reads `model.source`."""
     name = "session.decide.model_sizes:own"
     assert GATE in set(graph.successors(name))
     body = known["session.decide.model_sizes"].functions["own"]

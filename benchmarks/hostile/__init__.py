@@ -1,4 +1,4 @@
-"""Attempts to break charz, each a script that prints what it counted; results go to docs/robustness.md."""
+"""Attempts to break charz: each script prints its counts, which are in `benchmarks/results/figures.csv`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHARZ = (sys.executable, "-c", "from charz.cli import main; main()")
 
 
 def charz(folder: Path, *arguments: str, timeout_s: float = 300.0) -> subprocess.CompletedProcess[str]:
-    """A command line in a process of its own, run in a folder."""
+    """Run a command line in a process of its own, in a folder."""
     return subprocess.run(
         [*CHARZ, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, errors="replace",
         stdin=subprocess.DEVNULL, timeout=timeout_s, check=False,
@@ -19,5 +19,5 @@ def charz(folder: Path, *arguments: str, timeout_s: float = 300.0) -> subprocess
 
 
 def environment() -> dict[str, str]:
-    """The environment without a database named in it."""
+    """Return the environment without a variable that names a database."""
     return {name: value for name, value in os.environ.items() if not name.startswith("CHARZ_")}

@@ -1,9 +1,9 @@
-"""Command lines made at random: no traceback, no hang, no success said of a failure.
+"""Random command lines must end without a traceback or a hang, and report success only if they succeed.
 
     python -m benchmarks.hostile.command_lines FILE [--count 3000] [--processes 300] [--seed 1]
 
-Every command and option that there is gets names that exist, names that do not, numbers out of range, text that is none.
-`--count` of them run in this process, `--processes` in one each. FILE is a small charz database; a copy is asked.
+Every command and option gets valid and unknown names, numbers out of range, and random text. `--count` command lines run in this
+process, `--processes` in one each. FILE is a small charz database; a copy is used.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from charz.cli.options import function
 from charz.session.methods import Method, methods
 
 HANGS_S = 65.0
-"""The time limit of `sql`, and 5 s: of the processor's time, since others use the machine. [s]"""
+"""CPU time above which a command line hangs: the time limit of `sql` and 5 s, in CPU time because others use the machine. [s]"""
 
 BLOCKED_S = 600.0
-"""When a command that does not work at all is given up. [s]"""
+"""Wall time after which a command is killed, even if it uses no CPU. [s]"""
 
 JUNK = (
     "", " ", "'", '"', "';--", "1); DROP TABLE source; --", "-1", "0", "1e400", "nan", "inf", "99999999999999999999", "1:0", "1:4:0",
@@ -59,49 +59,49 @@ NAMED = {
     "name": ("model_report", "scenario"), "kind": ("pareto", "roofline", "memory"), "piece": ("latency_s", "1", "kernel_0"),
     "scenario_id": ("1", "2"), "folder": ("exported",), "where": ("x.batch = 1",), "target": ("hardware:t4",), "timeout": ("5",),
 }  # fmt: skip
-"""What a parameter of a name means something with."""
+"""Valid values of a parameter by its name."""
 
 CHANGES = (
     "t4.sm.unit_count=20", "rtx4090.sm.unit_count=64,128", "t4.power.default.tdp_w=100W", "t4.none=1", "none.sm.unit_count=1", "t4", "",
     "t4.sm.unit_count=nan", "t4.sm.unit_count=-1", "t4.sm.unit_count=1e400", "t4.sm.unit_count='; --", "=", "t4.sm.unit_count=1,2,3,4,5,6,7,8,9",
 )  # fmt: skip
-"""What `what-if` is told to change."""
+"""Values of `--set` of `what-if`."""
 
-LONG = frozenset({"measure", "fusion"})
-"""Commands that work for minutes with valid input: they get junk alone."""
+LONG = frozenset({"measure"})
+"""Commands that run for minutes with valid input: they get only invalid input."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command line came to."""
+    """Result of a command line."""
 
     code: int
     out: str
     err: str
     took_s: float
-    """Of the processor."""
+    """CPU time. [s]"""
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with it; None where nothing is."""
+        """Description of the fault; None if the result is correct."""
         lines = self.err.splitlines()
         if "Traceback" in self.err or "CHARZ_TRACEBACK" in self.err:
-            return "a raw error"
+            return "a traceback"
         if self.took_s > HANGS_S:
             return "a hang"
         if self.code not in (0, 1, 2):
             return f"exit code {self.code}"
         if self.code == 2 and not (lines and lines[-1].startswith("charz: ")):
-            return "a failure without its line"
+            return "a failure without a message"
         if self.code == 0 and any(line.startswith("charz: ") for line in lines):
-            return "success said of a failure"
+            return "a failure with exit code 0"
         if not all(line.isprintable() for line in lines):
             return "control characters in a message"
         return None
 
 
 def main() -> int:
-    """Print what the command lines came to; 1 if one came to what it must not."""
+    """Print the results. Return 1 if a command line had a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=3000)
@@ -133,7 +133,7 @@ def main() -> int:
 
 
 def command_line(dice: random.Random) -> list[str]:
-    """A command with arguments and options, some of them wrong."""
+    """Draw a command with arguments and options, some of them wrong."""
     found = methods()
     name = dice.choice(sorted(found))
     if name == "what-if":
@@ -153,7 +153,7 @@ def command_line(dice: random.Random) -> list[str]:
 
 
 def _given(parameter: inspect.Parameter, dice: random.Random, is_junk: bool) -> list[str]:
-    """The parameter as typed, or nothing."""
+    """Return the arguments for a parameter, or an empty list."""
     hint, declared = typing.get_args(parameter.annotation)[:2]
     # typer keeps the first of the flags as the default
     flags = [text for text in (declared.default, *(declared.param_decls or ())) if str(text).startswith("-")]
@@ -170,7 +170,7 @@ def _given(parameter: inspect.Parameter, dice: random.Random, is_junk: bool) -> 
             flag,
             dice.choice(("rows.csv", "charz.duckdb", "none/rows.csv", "", ".", "/dev/full", "/dev/null", "x" * 300)),
         ]
-    if parameter.name == "characterize":  # ten minutes with a name that is one
+    if parameter.name == "characterize":  # a valid name takes ten minutes
         return [flag, dice.choice(("", "../none", "a b", "é"))]
     if parameter.name == "all_":
         return [flag, dice.choice(("", "none"))]
@@ -217,7 +217,7 @@ def _there(arguments: Sequence[str]) -> Outcome:
 
 
 class _Text(io.TextIOWrapper):
-    """A standard stream that keeps what is written to it."""
+    """Standard stream that stores its text."""
 
     def __init__(self) -> None:
         self.kept = io.BytesIO()

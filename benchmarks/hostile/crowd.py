@@ -1,9 +1,9 @@
-"""Readers and writers of one file at once: no change is lost, no reader fails or sees half a change.
+"""Readers and writers of one file at once: no change may be lost, and no reader may fail or see a partial change.
 
     python -m benchmarks.hostile.crowd FILE [--seconds 120] [--readers 8] [--writers 2]
 
-FILE is a small charz database; a copy is used. A writer adds a scenario of its own each time; a reader opens the file anew
-each time and compares the scenarios with the runs that triggers keep for them.
+FILE is a small charz database; a copy is used. A writer adds a new scenario each time. A reader opens the file each time and
+compares the scenarios with the runs that triggers maintain for them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from charz.session.access import Access
 _KEPT = "SELECT (SELECT count(*) FROM scenario) AS scenarios, (SELECT count(DISTINCT run.scenario_id) FROM run) AS kept"
 
 Told = tuple[list[int], list[str]]
-"""Batches written or scenarios seen, and errors."""
+"""Batches that a writer added, or numbers of scenarios that a reader saw, and errors."""
 
 
 def main() -> int:
-    """Print how much was written, read and lost; 1 if anything was lost or failed."""
+    """Print the numbers of changes, answers and losses. Return 1 if a change was lost or a process failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=120.0)
@@ -77,7 +77,7 @@ def _write(path: Path, number: int, seconds: float) -> Told:
 
 
 def _read(path: Path, number: int, seconds: float) -> Told:
-    """Open the file and look at scenarios and what is kept for them."""
+    """Open the file and compare its scenarios with the runs maintained for them."""
     seen: list[int] = []
     errors: list[str] = []
     end = time.monotonic() + seconds

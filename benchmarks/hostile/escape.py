@@ -1,10 +1,10 @@
-"""Try to get out of `charz sql`, and to make it take more than it may.
+"""Tries to escape from the sandbox of `charz sql`, and to exceed its limits.
 
     python -m benchmarks.hostile.escape FILE [--escapes 300] [--bombs 60]
 
-An escape is out where a secret of this machine stands in the answer, a file appears or changes, or the statement is
-answered though it is none that reads the database. A bomb is out where it runs longer than its time or takes more than a
-tenth above its memory, over what a process that asks nothing takes; the refusal is one line.
+An escape succeeds if a secret of this machine is in the answer, a file appears or changes, or the refusal is not one line. A bomb
+succeeds if it runs longer than its time limit, takes more than a tenth above its memory limit plus the memory of an idle process,
+or its refusal is not one line.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ _BOMBS = (
 
 TIMEOUT_S, MEMORY_MB = 3, 200
 _LEAVE_S = 5.0
-"""What starting and ending a process may take beyond the time of its query, on a machine that others use. [s]"""
+"""Time for starting and ending a process beyond the limit of its query, on a busy machine. [s]"""
 
 
 def main() -> int:
-    """Print what became of the escapes and bombs; 1 if one was out."""
+    """Print the results of escapes and bombs. Return 1 if one succeeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--escapes", type=int, default=300)
@@ -94,12 +94,12 @@ def main() -> int:
         bombs = Counter(_bombed(file, text, rest_mb) for text in itertools.islice(_bombs(), given.bombs))
     for title, counts in (("escapes", escapes), ("bombs", bombs)):
         print(f"{title}: {counts.total()}; " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
-    print(f"a process that asks nothing took {rest_mb:.0f} MB, the largest of all {_children_mb():.0f} MB")
+    print(f"an idle process took {rest_mb:.0f} MB, the largest process {_children_mb():.0f} MB")
     return int(any(what.startswith("out") for what in (*escapes, *bombs)))
 
 
 def _escapes(file: Path) -> Iterator[str]:
-    """Statements with every path, in an order that mixes them; the same each time."""
+    """Yield statements with every path, in a fixed random order."""
     folder = file.parent
     paths = (
         f"{folder}/secret.csv", f"{file}", f"{file}.wal", f"{folder}/planted", "/etc/passwd", "/proc/self/environ",
@@ -160,7 +160,7 @@ def _is_one_line(done: subprocess.CompletedProcess[str]) -> bool:
 
 
 def _seen(folder: Path) -> dict[str, tuple[int, int]]:
-    """Names in the folder with size and time of change."""
+    """Return size and time of change of the files in the folder."""
     return {entry.name: (entry.stat().st_size, entry.stat().st_mtime_ns) for entry in os.scandir(folder)}
 
 
@@ -170,7 +170,7 @@ def _peak_mb(file: Path, text: str) -> float:
 
 
 def _children_mb() -> float:
-    """Largest resident size of any child so far, and of theirs."""
+    """Return the largest resident size of any child so far, including theirs."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
 
 

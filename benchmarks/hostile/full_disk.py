@@ -1,9 +1,11 @@
-"""Fill the disk beneath charz at each place that it writes to: one line reports it, nothing is half-written, and the next command works.
+"""Fills the disk at each place that charz writes to: charz must report it in one line, write nothing partial, and work again
+afterwards.
 
     python -m benchmarks.hostile.full_disk FILE DISK [--only WORD]
 
-FILE is a small charz database; DISK is a folder on a file system of its own of about 64 MB, e.g. `mount -t tmpfs -o size=64m tmpfs
-DISK`. Each place (database, temporary files, cache, key of the seals, answer) moves there in turn, and all but some room is filled.
+FILE is a small charz database; DISK is a folder on a file system of its own of about 64 MB, e.g. `mount -t tmpfs -o size=64m
+tmpfs DISK`. Each place (database, temporary files, cache, key of the seals, answer) moves there in turn, and the disk is filled
+except for some room.
 """
 
 from __future__ import annotations
@@ -47,13 +49,13 @@ CASES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("out", 500 * KB, ("report", "small", "--on", "t4", "--html", "{disk}/page.html")),
     ("out", 10 * KB, ("sql", "SELECT * FROM range(100000)", "--format", "csv", "--out", "{disk}/rows.csv")),
 )
-"""Files on the disk, the room left there, and the command."""
+"""Place of the files on the disk, room left there, and command."""
 
 VARIABLES = {"temporary": "TMPDIR", "cache": "XDG_CACHE_HOME", "state": "XDG_STATE_HOME"}
 
 
 def main() -> int:
-    """Print what the cases came to; 1 if one was half done, told otherwise or left something."""
+    """Print the results. Return 1 if a case was half done, reported wrongly or left a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("disk", type=Path)
@@ -93,15 +95,15 @@ def _outcome(folder: Path, file: Path, disk: Path, place: str, room: int, argume
         return f"out: exit code {done.returncode}, {done.stderr[-300:]!r}"
     after = state_of(db)
     if done.returncode and after != before and not is_failed:
-        return f"out: another file after {done.stderr[-200:]!r}"
+        return f"out: changed the file, {done.stderr[-200:]!r}"
     if place in ("database", "out") and done.returncode and left_over:
         return f"out: left {', '.join(left_over)}"
     if place == "cache" and any(name.endswith(".part") for path in disk.rglob("*") if (name := path.name)):
-        return "out: left a part of a kept file"
+        return "out: left a partial file of the cache"
     again = _charz(folder, db, variables, "scenario", "add", "--batch", "99")
     if again.returncode:
         return f"out: the next command: {again.stderr[-300:]!r}"
-    if again.returncode == 0 and (examined := _charz(folder, db, variables, "check", "small", "--on", "t4")).returncode:
+    if again.returncode == 0 and (examined := _charz(folder, db, variables, "doctor", "small", "--invariants", "--on", "t4")).returncode:
         return f"out: unsound, {examined.stdout[-200:]!r} {examined.stderr[-300:]!r}"
     return "done" if done.returncode == 0 else f"refused: {done.stderr.splitlines()[-1][:160]}"
 

@@ -1,9 +1,9 @@
-"""Kill writing commands at random moments: the file is the old one or the new one each time, and sound.
+"""Kills writing commands at random moments: the file must be the old or the new one each time, and sound.
 
     python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1]
 
-FILE is a small charz database; a copy is changed. A file whose rows are those of before or of after the command is old or
-new; every new one is examined as `charz doctor` does, and after every kill the next command must be able to write.
+FILE is a small charz database; a copy is changed. A file is old or new if its rows are those before or after the command. Every
+new file is checked as by `charz doctor`, and after every kill the next command must be able to write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TRACED = ("synthetic:mlp", "synthetic:conv2d")
 MAPPING = tuple(
     f"--map={name}={name}" for name in ("model", "hardware_name", "backend", "precision", "batch", "latency_s")
 )
-"""What the columns of the measurement files are."""
+"""Mapping of the columns of the measurement files."""
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "ingest": ("ingest", *TRACED, "--jobs", "2"),
@@ -48,15 +48,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "refresh": ("refresh",),
     "export": ("export", "exported", "--models", "small", "--on", "t4"),
 }
-"""A command line of each kind of change."""
+"""Command lines, one for each kind of change."""
 
 State = dict[str, int]
-"""Rows of each table, as a number that depends on all of them."""
+"""Hash and number of rows by table."""
 
 
 @dataclass
 class Case:
-    """A command, the file before it, and what it makes of it."""
+    """A command, the file before it, and its result."""
 
     arguments: tuple[str, ...]
     start: Path
@@ -64,11 +64,11 @@ class Case:
     old: State
     new: State
     files: frozenset[str]
-    """What an export makes."""
+    """Files of an export."""
 
 
 def main() -> int:
-    """Print what became of the file, by command; 1 if it ever was neither old nor new, or unsound."""
+    """Print the results by command. Return 1 if a file was neither old nor new, or unsound."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=200)
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def _cases(folder: Path, file: Path) -> Iterator[tuple[str, Case]]:
-    """Every command, run once to its end."""
+    """Yield every command, run once to its end."""
     base = folder / "base.duckdb"
     shutil.copy(file, base)
     _write_inputs(folder)
@@ -113,7 +113,7 @@ def _cases(folder: Path, file: Path) -> Iterator[tuple[str, Case]]:
 
 
 def _killed(folder: Path, case: Case, dice: random.Random) -> str:
-    """What the file is after a command that was killed on its way."""
+    """Kill a command at a random moment and return the state of the file."""
     path = folder / "charz.duckdb"
     shutil.copy(case.start, path)
     process = subprocess.Popen(
@@ -129,7 +129,7 @@ def _killed(folder: Path, case: Case, dice: random.Random) -> str:
     if after.returncode:
         outcome = f"not writable ({after.stderr.strip()})"
     elif any(p.name.startswith(".charz.duckdb") for p in folder.iterdir()):
-        outcome = "left something behind"
+        outcome = "left a file"
     _tidy(folder)
     return outcome
 
@@ -138,7 +138,7 @@ def _outcome(folder: Path, path: Path, case: Case) -> str:
     state = _state(path)
     exported = _exported(folder)
     if exported not in (frozenset(), case.files):
-        return f"half an export ({len(exported)} files)"
+        return f"partial export ({len(exported)} files)"
     if state != case.old and not _lies_between(state, case):
         differing = [name for name, rows in state.items() if rows not in (case.old.get(name), case.new.get(name))]
         return f"neither old nor new ({', '.join(differing)})"
@@ -155,7 +155,7 @@ def _lies_between(state: State, case: Case) -> bool:
 
 
 def _state(path: Path) -> State:
-    """Rows of each table but of the columns that differ from run to run."""
+    """Return the rows of each table, without columns that differ from run to run."""
     with duckdb.connect(str(path), read_only=True) as connection:
         query = (
             "SELECT schema_name || '.' || table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
@@ -177,7 +177,7 @@ def _done(folder: Path, path: Path, arguments: tuple[str, ...]) -> None:
 
 
 def _write_inputs(folder: Path) -> None:
-    """A part, and times of models on parts: made up, since nothing here depends on what they are."""
+    """Write a part and invented times of models on parts."""
     shipped = next(Path(__file__).parents[2].glob("hardware_catalog/parts/**/t4.yaml"))
     part = yaml.safe_load(shipped.read_text()) | {"id": "killed", "name": "Killed", "aliases": []}
     (folder / "part.yaml").write_text(yaml.safe_dump(part, sort_keys=False))

@@ -1,9 +1,9 @@
-"""Files that others made: a database, a cache, a part, a network. Nothing of them runs, no number changes without a line.
+"""Files of an attacker: a database, a cache, a part, a network. charz must run nothing of them and report every changed number.
 
     python -m benchmarks.hostile.planted FILE [--only NAME]
 
-FILE is a small charz database with the models `small` and `other`; copies are used, in a folder of their own with a cache and a
-key of its own. A case does to a copy what an attacker could, asks as a user would, and reports what is wrong with the answer.
+FILE is a small charz database with the models `small` and `other`; copies are used, in a folder of their own with their own cache
+and key. A case changes a copy as an attacker could, runs a user's command, and reports wrong answers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 class Place:
-    """A folder with a copy of the file, a cache and a marker that nothing may make."""
+    """Folder with a copy of the file, a cache and a marker that must not be created."""
 
     def __init__(self, folder: Path, file: Path) -> None:
         self.folder = folder
@@ -102,7 +102,7 @@ class _Payload:
 
 @case
 def pickles_in_the_cache(at: Place) -> str:
-    """Try row 1: every kept file is a pickle that would run, under every name that charz looks for."""
+    """Try files of the cache that are pickles with code, under every name that charz looks for."""
     net = at.folder / "net.py"
     net.write_text("from torch import nn\nclass Net(nn.Linear):\n    def __init__(self): super().__init__(4, 4)\n")
     diff = ("diff", "small", "net.py:Net", "--on", "t4", "--input", "B,4")
@@ -118,7 +118,7 @@ def pickles_in_the_cache(at: Place) -> str:
 
 @case
 def a_source_that_is_code(at: Place) -> str:
-    """Try row 2: the source of a model is a Python file."""
+    """Try models whose source is a Python file."""
     for source in (f"{at.evil}:Net", "evil:Net", "evil.py:Net", "factory:evil.py:Net", "net.pt2", "net.onnx", "hf:x/config.json"):
         at.renew()
         at.sql(f"UPDATE model SET source = '{source}' WHERE model = 'small'")
@@ -135,7 +135,7 @@ def a_source_that_is_code(at: Place) -> str:
 
 @case
 def a_template_with_other_numbers(at: Place) -> str:
-    """Try row 3: the file that new databases are copied from is a sound database with four times the bandwidth."""
+    """Try a sound template of new databases with four times the bandwidth."""
     (template,) = at.cache.glob("empty-*.duckdb")
     with duckdb.connect(str(template)) as connection:
         connection.execute("UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE level = 'dram'")
@@ -151,7 +151,7 @@ def a_template_with_other_numbers(at: Place) -> str:
 
 @case
 def macros_that_shadow_functions(at: Place) -> str:
-    """Try row 4: `max` is `min`, `+` is a constant, and what looks for macros is a macro."""
+    """Try macros that redefine functions: `max` as `min`, `+` as a constant, and the functions that list objects."""
     macros = (
         "max(x) AS min(x)", "round(x, y) AS x", '"+"(a, b) AS 3', '"="(a, b) AS true', "current_database() AS 'x'",
         "duckdb_functions() AS TABLE SELECT 1 AS x", "duckdb_views() AS TABLE SELECT 1 AS x", "string_agg(a, b) AS 'x'",
@@ -173,7 +173,7 @@ def macros_that_shadow_functions(at: Place) -> str:
 
 @case
 def other_objects(at: Place) -> str:
-    """Try row 4: views of charz with another text, and further views, tables, types and sequences."""
+    """Try changed texts of charz's views, and additional views, tables, types and sequences."""
     before = at.charz(*COMPARE).stdout
     at.sql("CREATE OR REPLACE VIEW model_report AS SELECT * REPLACE (latency_s / 2 AS latency_s) FROM answer.model_report")
     if fault := refused(at.charz(*COMPARE), "iew main.model_report", "--trust"):
@@ -201,7 +201,7 @@ def other_objects(at: Place) -> str:
 
 @case
 def shipped_rows_that_are_others(at: Place) -> str:
-    """Try rows 3 and 4: numbers of parts are changed together with the digests of shipped rows."""
+    """Try changed numbers of parts together with changed digests of shipped rows."""
     at.sql(
         "UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE hardware = 't4' AND level = 'dram'",
         "UPDATE hardware_provenance SET catalog_value = 4 * catalog_value"
@@ -215,7 +215,7 @@ def shipped_rows_that_are_others(at: Place) -> str:
 
 @case
 def parts(at: Place) -> str:
-    """Try rows 5 and 7: keys that are there twice, numbers of base 60, digits of other scripts, names that lead elsewhere."""
+    """Try parts with duplicate keys, numbers of base 60, digits of other scripts, and names that are paths."""
     at.charz("hardware", "dump", "t4", "--id", "mine", "--out", "good.yaml")
     good = (at.folder / "good.yaml").read_text()
     if fault := said(at.charz("hardware", "check", "good.yaml")):
@@ -247,7 +247,7 @@ def parts(at: Place) -> str:
 
 @case
 def a_damaged_template(at: Place) -> str:
-    """Try row 6: the template has a changed byte, is cut off, or is a folder or link."""
+    """Try a template with a changed byte, one cut off, and one that is a folder or link."""
     for number, harm in enumerate((b"?", b"", None)):
         for template in at.cache.glob("empty-*.duckdb"):
             if harm is None:
@@ -270,7 +270,7 @@ def a_damaged_template(at: Place) -> str:
 
 @case
 def answers_of_fifty_megabytes(at: Place) -> str:
-    """Try row 8: one value of 50 MB, through `sql` and as a tool's answer."""
+    """Try one value of 50 MB, through `sql` and as a tool's answer."""
     done = at.charz("sql", "SELECT repeat('A', 50000000) AS a")
     if len(done.stdout) > 100_000 or done.returncode:
         return f"{len(done.stdout)} letters from sql, exit code {done.returncode}"
@@ -290,9 +290,9 @@ def answers_of_fifty_megabytes(at: Place) -> str:
 
 @case
 def a_model_without_operators(at: Place) -> str:
-    """Try row 9: the rows of a model are gone."""
+    """Try a model whose rows are deleted."""
     at.sql("DELETE FROM kernel WHERE model = 'small'", "DELETE FROM operator WHERE model = 'small'")
-    for command in (COMPARE, ("report", "small", "--on", "t4"), ("recommend", "small,other"), ("sweep", "small", "--on", "t4")):
+    for command in (COMPARE, ("report", "small", "--on", "t4"), ("recommend", "small,other"), ("compare", "small", "--on", "t4", "--saturation")):
         if fault := refused(at.charz(*command), "without operators", "small"):
             return f"{command[0]}: {fault}"
     return said(at.charz("compare", "other", "--on", "t4"))
@@ -300,7 +300,7 @@ def a_model_without_operators(at: Place) -> str:
 
 @case
 def graphs_of_onnx(at: Place) -> str:
-    """Try row 10: sizes that no tensor has, a name written twice, many nodes, functions that multiply."""
+    """Try ONNX files with impossible tensor sizes, a name written twice, many nodes, and functions that multiply nodes."""
     import onnx
     from onnx import helper
 
@@ -338,7 +338,7 @@ def graphs_of_onnx(at: Place) -> str:
 
 @case
 def texts(at: Place) -> str:
-    """Try row 11: NUL and ESC in names, narrow terminals, a full device."""
+    """Try NUL and ESC in names, narrow terminals, and a full device."""
     at.sql("UPDATE operator SET operator = chr(27) || '[2J' || operator || chr(0) WHERE model = 'small'")
     at.sql("UPDATE module SET class_name = chr(27) || '[2J' || class_name || chr(0) WHERE model = 'small'")
     asked = ("sql", "SELECT operator, chr(27) AS e, chr(0) AS n FROM operator", "--live")
@@ -376,7 +376,7 @@ def a_cache_of_others(at: Place) -> str:
 
 
 def main() -> int:
-    """Print what the cases came to; 1 if one was out."""
+    """Print the results. Return 1 if a case failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--only", default="")
@@ -395,8 +395,8 @@ def main() -> int:
                 at.renew()
                 fault = function(at)
                 faults += bool(fault)
-                print(f"{title}: {fault or 'held'}", flush=True)
-    print(f"{faults} of {len(CASES)} cases out")
+                print(f"{title}: {fault or 'passed'}", flush=True)
+    print(f"{faults} of {len(CASES)} cases failed")
     return int(faults > 0)
 
 

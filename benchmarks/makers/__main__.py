@@ -1,4 +1,4 @@
-"""Command line of the makers' fits."""
+"""Command line of the makers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Fit shipped rows, write them to the tables of a folder, and print their errors."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
-    parser.add_argument("--file", type=Path, help="database with the measurements; default one of the catalog alone")
+    parser.add_argument("--file", type=Path, help="database with the measurements; default one with only the catalog")
     parser.add_argument("--package", type=Path, help="unpacked aiconfigurator_core folder; default the installed one")
     parser.add_argument("--csv", type=Path, help="folder whose tables get the rows")
     given = parser.parse_args(arguments)

@@ -1,10 +1,9 @@
-"""Kernel timings of the PyPI package `aiconfigurator-core` (Apache-2.0), read where they lie.
+"""Kernel timings of the PyPI package `aiconfigurator-core` (Apache-2.0), read from its folder without a copy.
 
-Its parquet files stand under `systems/data/PART/GROUP/FRAMEWORK/VERSION/NAME_perf.parquet`;
-latencies are milliseconds. `gemm` times one M×K by K×N product; `context_attention` prefill (`isl`
-new tokens over `step` past ones), `generation_attention` decode (`step` past tokens); `moe` a layer
-of experts under a distribution of tokens; `nccl` a collective of `message_size` elements on `num_gpus`
-devices. Nothing is copied: every function returns a DuckDB relation.
+Its parquet files have paths `systems/data/PART/GROUP/FRAMEWORK/VERSION/NAME_perf.parquet`; latencies are in milliseconds. `gemm`
+times one M×K by K×N product; `context_attention` prefill (`isl` new tokens after `step` past ones), `generation_attention` decode
+(`step` past tokens); `moe` a layer of experts under a distribution of tokens; `nccl` a collective of `message_size` elements on
+`num_gpus` devices.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PARTS = {
     "gb200": "gb200_gpu",
     "l40s": "l40s",
 }
-"""charz part by the package's folder; folders that are not here have no part in the catalog."""
+"""Charz part by the package's folder. The catalog has no parts for the other folders."""
 
 PRECISIONS = {
     "bfloat16": "bf16",
@@ -37,18 +36,18 @@ PRECISIONS = {
     "int4_wo": "w4a16",
     "sq": "int8",
 }
-"""charz precision by the package's word."""
+"""Charz precision by the package's name."""
 
 GROUPS = ("gemm", "context_attention", "generation_attention", "encoder_attention", "moe", "nccl")
-"""Kinds of kernels with a reader here."""
+"""Kinds of kernels that this module reads."""
 
 _TYPES = {"gemm": "gemm_dtype", "moe": "moe_dtype", "nccl": "nccl_dtype"}
 
 
 def data_root(package: Path | None = None) -> Path:
-    """Folder with the parquet files, of the installed package or of an unpacked one.
+    """Return the folder with the parquet files, of the installed package or of an unpacked one.
 
-    Raises `CharzError` if the package is not installed.
+    Raise `CharzError` if the package is not installed.
     """
     if package is None:
         spec = importlib.util.find_spec("aiconfigurator_core")
@@ -64,13 +63,13 @@ def data_root(package: Path | None = None) -> Path:
 
 
 def files(root: Path, group: str) -> list[str]:
-    """Paths of a kind's parquet files, of parts the catalog knows."""
+    """List the paths of a kind's parquet files for parts of the catalog."""
     return sorted(str(p) for p in root.glob(f"*/*/*/*/{group}_perf.parquet") if p.relative_to(root).parts[0] in PARTS)
 
 
 def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> duckdb.DuckDBPyRelation:
-    """Timings of one kind as columns `hardware, framework, version, kernel_source, precision,
-    latency_s` and the kind's own shape columns. Raises `CharzError` for a kind without files."""
+    """Return the timings of one kind as columns `hardware, framework, version, kernel_source, precision, latency_s` and the
+    kind's own shape columns. Raise `CharzError` for a kind without files."""
     found = files(root, group)
     if not found:
         raise CharzError("no measurements of this kind", group, f"there are {', '.join(GROUPS)}")
@@ -93,5 +92,5 @@ def relation(connection: duckdb.DuckDBPyConnection, root: Path, group: str) -> d
 
 
 def _case(column: str, words: dict[str, str]) -> str:
-    """SQL that replaces words; one that is not listed becomes null."""
+    """Return SQL that replaces words; others become null."""
     return f"CASE {column} " + " ".join(f"WHEN '{a}' THEN '{b}'" for a, b in words.items()) + " END"

@@ -1,15 +1,16 @@
-"""The shipped bands of single predictions, each learned on runs that the fits did not see in the same way.
+"""Fits the shipped bands of single predictions, on runs that the other fits did not use.
 
-The database holds runs and the models they are of. A band's standing is its scope: a part that was measured under the
-backend (`hardware:X`), a part that was not, of a family that was (`family:X`), or a backend or family of which
-nothing was measured (`*`). Runs of parts without efficiencies of their own under the backend show the second,
-predicted from their family's and their own datasheet; each of these parts with enough rows has a band of the first
-standing too. Every run, predicted from the assumed efficiencies alone, shows the third. Each cell (data set, part,
-model, precision, batch class) weighs the same, in the second standing each part, in the third each family and
-backend. A band is set by what it covers when left out: the rows of each part, model, or family and backend against
-the band of the others. It is widened or narrowed (both percentiles to one power) until it covers four fifths of
-those; where nothing does, it is none and the next standing's holds. Every batch class with enough rows has a band of
-its own beside the one for all. Of many runs of a part under a backend some are drawn.
+The database contains the measured runs and their models. The scope of a band is its evidence: `hardware:X` for a part that was
+measured under the backend, `family:X` for other parts of a measured family, `*` for a backend or family without measurements.
+Runs of parts without efficiencies of their own under the backend, predicted from their family's rows and their datasheet, give
+`family:X`; each of these parts with enough rows also gets a band `hardware:X`. All runs, predicted from the assumed efficiencies
+alone, give `*`. Each cell (data set, part, model, precision, batch class) weighs the same, in `family:X` each part, in `*` each
+family and backend.
+
+A band is fitted to its coverage of rows left out: the rows of each part, model, or family and backend against the band of the
+others. Both percentiles are raised to one power until the band covers four fifths of those rows. If no power does, the scope gets
+no band, and the next scope applies. Every batch class with enough rows also gets a band of its own. At most `DRAWN_ROWS` runs of
+a part under a backend are used.
 
 Parts with rows of their own (`timm`) keep the bands of their fit, with model families left out.
 """
@@ -37,7 +38,7 @@ _LEAST_ROWS_OF_A_PART = 24
 _TOLERANCE = 0.08
 _NOMINAL = 0.8
 DRAWN_ROWS = 120
-"""Runs of a part under a backend that say enough of it: of more, as many are drawn, the same each time."""
+"""Number of runs that suffice for a part under a backend. If there are more, a fixed sample is drawn."""
 
 DRAWN = f"""
     x.measurement_id IN (
@@ -51,11 +52,11 @@ DRAWN = f"""
         )
         WHERE place <= {DRAWN_ROWS}
     )"""
-"""Condition on rows of `measurement` (alias `x`) that are drawn."""
+"""Condition that selects drawn rows of `measurement` (alias `x`)."""
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
-    """A band of each standing with enough measured runs. Raises `CharzError` where there is none."""
+    """Fit a band for each scope with enough measured runs. Raise `CharzError` if no scope has enough."""
     shipped = live.tables()
     unseen = residuals(connection, shipped)
     found = []
@@ -82,15 +83,15 @@ def _too_few(count: int) -> CharzError:
 
 
 def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Measured over predicted time of the runs on parts that no fit saw under the backend."""
+    """Compute measured over predicted time of the runs on parts without fitted rows under the backend."""
     fitted = pl.concat(
         rows.filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
         .select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend")
         .unique()
-        # A fit that adds nothing to its family's rows, which saw the part too, leaves a band alone.
+        # A fit that adds nothing to the rows of its family, which used the part too, leaves only a band.
         for rows in (shipped["efficiency"], shipped["prediction_band"].filter(confidence="measured"))
     ).unique()
-    # What is not asked about is not predicted: most measured runs are of the few parts with fits of their own.
+    # Other runs are not predicted: most measured runs are of the few parts with fits of their own.
     pairs = ", ".join(
         f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
     )
@@ -102,7 +103,7 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Measured over predicted time of runs, predicted as if nothing had been measured; `cell` names family and backend."""
+    """Compute measured over predicted time of runs under assumed efficiencies; `cell` names family and backend."""
     assumed = shared_rows(shipped["efficiency"]).filter(pl.col("confidence") == "assumed")
     frame = validation.predicted(connection, DRAWN, efficiency=assumed, overrides={**shipped, "efficiency": assumed})
     rows = _weighed(frame, shipped)
@@ -110,7 +111,7 @@ def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFra
 
 
 def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The rows with `residual`, `weight` and `cell`, the family and backend."""
+    """Add `residual`, `weight` and `cell`, the family and backend, to the rows."""
     families = shipped["hardware"].select("hardware", "family")
     scored = errors.with_log_ratio(frame).join(families, on="hardware")
     scored = scored.with_columns(
@@ -123,8 +124,8 @@ def _weighed(frame: pl.DataFrame, shipped: dict[str, pl.DataFrame]) -> pl.DataFr
 
 
 def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> list[dict[str, object]]:
-    """Bands of a standing: one for all batch classes, and one for each with enough rows; `left_out` is the column whose
-    values are left out in turn."""
+    """List the bands of a scope: one for all batch classes, and one for each with enough rows; the values of column `left_out`
+    are left out in turn."""
     found = []
     for name in ("*", *sorted(rows["batch_class"].unique())):
         group = rows if name == "*" else rows.filter(pl.col("batch_class") == name)
@@ -134,7 +135,7 @@ def by_class(rows: pl.DataFrame, scope: str, backend: str, left_out: str) -> lis
 
 
 def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] | None:
-    """Band of one standing; None with too few rows or groups to leave out, or where none covers what is left out."""
+    """Fit the band of one scope. Return None for too few rows or groups to leave out, and if no power covers the rows left out."""
     if len(rows) < _LEAST_ROWS or rows[left_out].n_unique() < 2:
         return None
     covered = left_out_coverage(rows, POWERS, left_out)
@@ -153,7 +154,7 @@ def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] 
 
 
 def left_out_coverage(rows: pl.DataFrame, powers: Floats, left_out: str = "hardware") -> Floats:
-    """Share of rows inside the band of the other groups' rows, with both ends of it to each power."""
+    """Compute for each power the share of rows inside the band of the other groups, with both ends raised to that power."""
     _, group = np.unique(rows[left_out].to_numpy(), return_inverse=True)
     residual, weight = rows["residual"].to_numpy(), rows["weight"].to_numpy()
     low, high = np.array([_quantiles(residual[group != i], weight[group != i]) for i in range(group.max() + 1)])[
@@ -164,7 +165,7 @@ def left_out_coverage(rows: pl.DataFrame, powers: Floats, left_out: str = "hardw
 
 
 def quantiles(rows: pl.DataFrame) -> tuple[float, float]:
-    """Weighted tenth and ninetieth percentile of the residuals, never both on one side of zero."""
+    """Compute the weighted tenth and ninetieth percentile of the residuals, never both on one side of zero."""
     return _quantiles(rows["residual"].to_numpy(), rows["weight"].to_numpy())
 
 

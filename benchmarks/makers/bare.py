@@ -1,7 +1,8 @@
-"""Bare operators as a synthetic model, evaluated by the same SQL as a network.
+"""Single operators as a synthetic model, evaluated by the same SQL as a network.
 
-Every operator is one kernel; the tables below replace an ingested model's. The answer is device time at full clock without the host,
-because a power limit acts on a whole run. `power_s` is the shortest time that the limit would allow an operator alone.
+Every operator is one kernel; the tables below replace those of an ingested model. The result is device time at full clock without
+the host, because a power limit applies to a whole run. `power_s` is the shortest time that the limit would allow an operator
+alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from charz.schema.workload import (
 
 MODEL = "bare"
 PRODUCT_BACKEND = "onnxruntime"
-"""Backend without its own efficiency rows: bare products are timed without a framework."""
+"""Backend without its own efficiency rows, because the products are timed without a framework."""
 
 _QUANTITIES = ("macs", "flops", "threads", "m", "n", "k", "groups")
 """Quantities of a step, by their names in `schema.workload.Term`."""
@@ -50,9 +51,9 @@ def times(
     overrides: dict[str, pl.DataFrame] | None = None,
     cache_states: tuple[str, ...] = ("warm",),
 ) -> pl.DataFrame:
-    """Predict the time of every matrix product on every part: columns `m, n, k, hardware, cache_state, device_s` and the view's columns on
-    tile and bound. `products` has `m, n, k` and, optionally, `gemm_count`. The activation counts as written by an earlier kernel, the
-    weight does not."""
+    """Predict the time of every matrix product on every part: columns `m, n, k, hardware, cache_state, device_s` and the view's
+    columns on tile and bound. `products` has `m, n, k` and, optionally, `gemm_count`. The activation counts as the result of an
+    earlier kernel, the weight does not."""
     shapes = numbered(products)
     with product_bench(connection, shapes, hardware, precision, efficiency, overrides, cache_states) as bench:
         return shapes.join(read(bench), on="operator_id")
@@ -101,8 +102,9 @@ def operator_times(
     """Predict the time of every operator on every part, with the view's columns on tile and bound.
 
     `operators` has `operator_id, operator_class, step_class`, the quantities `macs, flops, threads, m, n, k, groups` (null if not
-    applicable) and the elements that cross its border: `read_elements` written by an earlier kernel, `weight_elements`,
-    `written_elements`. For operators of several steps, `steps` has class and quantities, with `operator_id, step` and these columns.
+    applicable) and the elements that cross its border: `read_elements` (results of an earlier kernel), `weight_elements`,
+    `written_elements`. For operators of several steps, `steps` has class and quantities, with `operator_id, step` and these
+    columns.
     """
     stand_ins = tables(operators, precision, backend, steps) | (overrides or {})
     with _bench(connection, stand_ins, hardware, precision, backend, efficiency, cache_states) as bench:
@@ -200,7 +202,7 @@ def _model() -> pl.DataFrame:
 
 
 def _terms(steps: pl.DataFrame) -> pl.DataFrame:
-    """Make every quantity of every step a constant term."""
+    """Convert every quantity of every step to a constant term."""
     return pl.concat(
         steps.filter(pl.col(name).is_not_null()).select(
             "model", "operator_id", "step", quantity=pl.lit(name), coefficient=pl.col(name).cast(pl.Float64)
@@ -210,7 +212,7 @@ def _terms(steps: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tensors(operators: pl.DataFrame, precision: str) -> pl.DataFrame:
-    """Make the input, weight and result tensors of every operator that has them."""
+    """Make the input, weight and result tensors of every operator."""
     sides = (
         ("input", "read", "activation", "read_elements"),
         ("weight", "read", "weight", "weight_elements"),

@@ -1,8 +1,7 @@
-"""Constants of a collective call, fitted on NCCL's timings in aiconfigurator-core.
+"""Fits the constants of a collective call to NCCL's timings in aiconfigurator-core.
 
-The three fractions of `collective` (see there for the formula) are fitted to the least mean |log ratio| over parts
-joined by NVLink, with the latency and bandwidth that the catalog states of the link: parts, collectives, sizes and
-counts of devices weigh the same.
+The three fractions of `collective`, whose class gives the formula, minimize the mean |log ratio| over parts with NVLink. Latency
+and bandwidth of the link are those of the catalog. Parts, collectives, sizes and counts of devices weigh the same.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FRACTIONS = ("call_fraction", "step_fraction", "bandwidth_fraction")
 
 
 def fit(connection: duckdb.DuckDBPyConnection, package: Path | None = None) -> FittedRows:
-    """The link's row of `collective`; asks the database nothing. Raises `CharzError` where the package is missing."""
+    """Fit the link's row of `collective`, without reading the database. Raise `CharzError` if the package is missing."""
     from scipy.optimize import minimize
 
     shipped = live.tables()
@@ -41,7 +40,7 @@ def fit(connection: duckdb.DuckDBPyConnection, package: Path | None = None) -> F
 
 
 def timings(package: Path | None, links: pl.DataFrame) -> pl.DataFrame:
-    """Measured collectives, the versions' median, with the part's link and the ring's `steps` and `share`."""
+    """Read measured collectives, the median over versions, with the part's link and the ring's `steps` and `share`."""
     connection = duckdb.connect()
     aiconfigurator.relation(connection, aiconfigurator.data_root(package), "nccl").create_view("timing")
     connection.register("link", links.to_arrow())
@@ -61,7 +60,7 @@ def timings(package: Path | None, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def log_ratio(measured: pl.DataFrame, call: float, step: float, fraction: float) -> np.ndarray:
-    """Logarithm of predicted over measured time."""
+    """Compute the logarithm of predicted over measured time."""
     latency = pl.col("link_s") * (call + step * pl.col("steps"))
     transfer = pl.col("share") * pl.col("byte") / (fraction * pl.col("bandwidth_byte_per_s"))
     return measured.select(((latency + transfer) / pl.col("measured_s")).log()).to_series().to_numpy()

@@ -1,9 +1,9 @@
-"""Efficiency rows of single parts from one framework's timings of matrix products in aiconfigurator-core.
+"""Fits efficiency rows of single parts to one framework's timings of matrix products in aiconfigurator-core.
 
-For every part five numbers are fitted: what share of its tensor cores' peak large tiles sustain under its power
-limit, the work that a kernel's start and end cost, the share of bandwidth, the bytes that reaching it costs, and
-how much of memory's time hides behind arithmetic. They are drawn toward the rows in force without them.
-`python -m benchmarks.study gemm` scores them on the other frameworks.
+For every part five numbers are fitted: the share of the tensor cores' peak that large tiles sustain under the power limit, the
+work equivalent to a kernel's start and end, the share of bandwidth, the bytes equivalent to memory's start, and the share of
+memory time hidden by arithmetic. The fit is regularized toward the family's rows. `python -m benchmarks.study gemm` scores the
+result on the other frameworks.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from . import live, products, timings
 SOURCE_ID = "charz_gemm_fit"
 PRECISION = "bf16"
 PULL = 1e-4
-"""Mean error that a parameter one step away from the family's value must gain at least."""
+"""Gain in mean error below which a parameter does not move one step from the family's value."""
 EVALUATIONS = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One fitted number: where it stands in an efficiency row, its range and its step."""
+    """Fitted number: its resource and column in an efficiency row, its range and its step."""
 
     resource: str
     column: str
@@ -58,8 +58,7 @@ def fit(
     hardware: Sequence[str] = timings.PARTS,
     rows: int = 500,
 ) -> FittedRows:
-    """Rows of the parts, each from so many timings. Raises `CharzError` where the package or the rows' source is
-    missing."""
+    """Fit the rows of the parts, each to a number of timings. Raise `CharzError` if the package or the rows' source is missing."""
     shipped = live.tables()
     if SOURCE_ID not in shipped["source"]["source_id"]:
         raise CharzError("the catalog has no such source", SOURCE_ID, next="add its row to source.csv")
@@ -84,7 +83,7 @@ def _fitted(
     efficiency: pl.DataFrame,
     shipped: dict[str, pl.DataFrame],
 ) -> tuple[np.ndarray, float, str]:
-    """Values of one part, their error and the versions they were fitted on."""
+    """Fit one part. Return its values, their error and the versions of its timings."""
     shapes = bare.numbered(measured.select("m", "n", "k"))
     cache_byte = products.cache_byte(connection, shapes.head(1), [part], shipped)
     measured = products.states(cache_byte, measured)
@@ -97,7 +96,7 @@ def _fitted(
 
 
 def prior_values(efficiency: pl.DataFrame) -> np.ndarray:
-    """What holds for products on a GPU without rows of the part."""
+    """Return the values of products on a GPU without rows of its own."""
     rows = efficiency.filter(scope="family:gpu", backend="*", kernel_class="linear")
     return np.array([rows.filter(resource=p.resource)[p.column].item() for p in PARAMETERS], dtype=float)
 
@@ -105,7 +104,7 @@ def prior_values(efficiency: pl.DataFrame) -> np.ndarray:
 def search(
     bench: Workbench, part: str, measured: pl.DataFrame, efficiency: pl.DataFrame, prior: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Values of least error near the prior, and their error."""
+    """Minimize the error near the prior. Return the values and their error."""
     from scipy.optimize import minimize
 
     step = np.array([p.step for p in PARAMETERS])
@@ -123,7 +122,7 @@ def search(
         outside = np.abs(values - np.clip(values, low, high)) / step
         return error(values) + PULL * float((scaled**2).sum()) + float(outside.sum())
 
-    # Half-way to a part whose memory starts late: the simplex reaches the prior and beyond in one step.
+    # Starts between the prior and a part whose memory starts late, so that one step of the simplex passes either.
     inside = (np.clip(prior + np.array([0.2, -0.5, 0.3, 0.8, 0.0]) * step, low, high) - prior) / step
     simplex = np.vstack([inside, inside + np.diag(np.where(prior + (inside + 1) * step > high, -1.0, 1.0))])
     best = minimize(objective, inside, method="Nelder-Mead", options={
@@ -134,7 +133,7 @@ def search(
 
 
 def part_rows(part: str, values: np.ndarray, note: str) -> list[Efficiency]:
-    """The values as efficiency rows, numbered from 1."""
+    """Make efficiency rows of the values, numbered from 1."""
     of = {(p.resource, p.column): float(f"{v:.4g}") for p, v in zip(PARAMETERS, values, strict=True)}
     return [
         Efficiency(

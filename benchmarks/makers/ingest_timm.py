@@ -2,9 +2,9 @@
 
     python -m benchmarks.makers.ingest_timm DATABASE --measurements ../shared/measurements [--limit 300] [--also regnet hiera] [--jobs 1]
 
-Resumable: what is there already is skipped. Networks are written as timm wrote them
-when they were measured (`timm_as_measured`). Models are dealt round the families, so that a run cut
-short holds some of each, and `--also` adds all of whose names begin so; 1,433 of them take about an hour and a half on one core.
+A further run resumes: it skips models in the file. Networks are those that timm had when they were measured (`timm_as_measured`).
+The families take turns, so that an interrupted run has models of each, and `--also` adds all models whose names have these
+prefixes. 1,433 models take about an hour and a half on one core.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from charz.sql import maintain
 from . import timm_as_measured
 
 FILES = ("models.parquet", "models_2.parquet")
-"""Measurements of whole models."""
+"""Files with measurements of whole models."""
 
 
 def main() -> None:
-    """Import the measurements, then ingest."""
+    """Import the measurements, then ingest the models."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", type=Path)
     parser.add_argument("--measurements", type=Path, default=Path("../shared/measurements"))
-    parser.add_argument("--limit", type=int, default=None, help="how many models")
-    parser.add_argument("--also", nargs="*", default=[], help="beginnings of names of models to take besides")
+    parser.add_argument("--limit", type=int, default=None, help="number of models")
+    parser.add_argument("--also", nargs="*", default=[], help="prefixes of names of further models")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     measured = take_in(options.database, options.measurements)
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def take_in(database: Path, folder: Path) -> pl.DataFrame:
-    """Both files at once: a data set that stands in both would lose the rows of the first."""
+    """Import both files at once, since a data set in both would lose the rows of the first."""
     context = files.TraceContext(None, None, "eager")
     batches = [files.read(folder / name, [], None, context) for name in FILES]
     with workspace.change(database) as connection:
@@ -64,7 +64,7 @@ def take_in(database: Path, folder: Path) -> pl.DataFrame:
 
 
 def wanted(frame: pl.DataFrame) -> list[Spec]:
-    """A request for every measured timm model and resolution, dealt round the families."""
+    """Make a request for every measured timm model and resolution, with the families in turn."""
     known = set(timm.names())
     pairs = (
         frame.filter(pl.col("model_source").str.starts_with("timm:") & pl.col("resolution").is_not_null())

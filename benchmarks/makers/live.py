@@ -1,4 +1,4 @@
-"""The shipped catalog as frames, whatever catalog a database has."""
+"""Shipped catalog as frames, independent of the catalog of a database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from charz.schema.scenario import Scenario
 
 
 def tables() -> dict[str, pl.DataFrame]:
-    """Every table but scenarios, by name."""
+    """Return every table except scenarios, by name."""
     return {
         row_type.TABLE: store.conform(
             pl.DataFrame([row.model_dump() for row in rows], infer_schema_length=None), row_type

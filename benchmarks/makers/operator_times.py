@@ -1,8 +1,7 @@
-"""Measured single operators held against the cost model: each is one kernel through the same SQL.
+"""Predictions of measured single operators, each as one kernel through the same SQL as a network.
 
-A file says an operator's shapes, not the network it stood in, so views are told by name and the
-operands of every kernel count as just written. The time of a node under an event pair is the host's
-time to issue it, then the device's to run it.
+A file gives an operator's shapes, not its network, so views are recognized by name and the operands of every kernel count as just
+written. The time of a node between two events is the host's time to issue it, then the device's to run it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from charz.schema.catalog.efficiency import Efficiency
 from . import bare
 
 _ELEMENT_BYTE = 4
-"""Of fp32, the precision of every operator file read so far. [byte]"""
+"""Size of an element in fp32, the precision of every operator file read so far. [byte]"""
 
 _HOST_FACTORS = np.exp(np.linspace(np.log(0.1), np.log(5.0), 79))
 
@@ -30,11 +29,10 @@ def predicted(
     overrides: dict[str, pl.DataFrame] | None = None,
     host_factor_by_machine: bool = True,
 ) -> pl.DataFrame:
-    """Measured fp32 operators on known parts with `latency_s`, the model's time, beside `measured_s`.
+    """Return measured fp32 operators on known parts with the prediction `latency_s` and `measured_s`.
 
-    Nodes that run no kernel cost the host's time of a view. With `host_factor_by_machine` the rows of a
-    data set on one part share a factor on the host's time: each part stood in a host of its own, and
-    no row says which.
+    Nodes that run no kernel cost the host's time of a view. With `host_factor_by_machine` the rows of a data set on one part
+    share a factor on the host's time, because each part was in another host, which the rows do not name.
     """
     rows = measured(connection, where)
     if not len(rows):
@@ -71,7 +69,7 @@ _BORDER = [
 
 
 def measured(connection: duckdb.DuckDBPyConnection, where: str) -> pl.DataFrame:
-    """Operators whose shapes tell their work, numbered by distinct shape in `operator_id`."""
+    """Read the operators whose shapes determine their work, numbered by distinct shape in `operator_id`."""
     rows = connection.sql(
         f"""
         SELECT model, operator, shape, hardware, source_id, latency_s AS measured_s,
@@ -100,13 +98,13 @@ def measured(connection: duckdb.DuckDBPyConnection, where: str) -> pl.DataFrame:
     )  # fmt: skip
     known = columns.filter(pl.col("operator_class") != "unknown")
     return rows.join(known, on=keys).with_columns(
-        # What one lab measured shares a source: training and inference rows, say.
+        # Rows of one laboratory share a source, such as training and inference rows.
         source=pl.col("source_id").str.replace(r":[^:]*$", "")
     )
 
 
 def _work(operator: str, shape: str, stated_class: str, is_training: bool) -> operator_shape.Work:
-    """Work of a row of `operator_measurement`, whichever file it came from."""
+    """Return the work of a row of `operator_measurement` from any file."""
     if " -> " not in shape:
         return operator_shape.from_text(operator, shape, "fp32")
     kind, _, target = operator.partition(":")
@@ -116,7 +114,7 @@ def _work(operator: str, shape: str, stated_class: str, is_training: bool) -> op
 
 
 def _host_factors(rows: pl.DataFrame) -> pl.DataFrame:
-    """`source, hardware, host_factor`: what makes the median error of a machine's short rows least."""
+    """Fit for each machine the factor with the least median error of its short rows: `source, hardware, host_factor`."""
     short = rows.filter(pl.col("device_s") < pl.col("host_s"))
     found = []
     for (source, part), group in short.group_by("source", "hardware"):
@@ -140,8 +138,8 @@ def efficiencies(
     classes: tuple[str, ...] = ("linear", "matmul", "norm", "softmax", "elementwise", "activation"),
     least_rows: int = 8,
 ) -> list[Efficiency]:
-    """Eager efficiency rows of the measured parts, numbered from 1: of each class and resource the median share of the
-    ideal time that operators reach which take ten times the host's time or more."""
+    """Make eager efficiency rows of the measured parts, numbered from 1: for each class and resource the median share of the
+    ideal time, over operators that take at least ten times the host's time."""
     residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
     ideal = predicted(connection, where, neutral(0.0, residency), overrides)
     if not len(ideal):
@@ -149,7 +147,7 @@ def efficiencies(
     host_s = pl.col("host_s") * pl.col("host_factor")
     long = ideal.filter(pl.col("operator_class").is_in(classes) & (pl.col("measured_s") > 10 * host_s)).with_columns(
         resource=pl.when(pl.col("memory_s") > pl.col("compute_s")).then(pl.lit("memory")).otherwise(pl.col("unit")),
-        # An operator held back by both, or by the power limit, says little about either.
+        # An operator bound by both, or by the power limit, shows the efficiency of neither.
         is_clear=((pl.col("memory_s") / pl.col("compute_s")).log().abs() > 0.7)
         & (pl.col("power_s").fill_null(0.0) < 0.7 * pl.col("measured_s")),
         fraction=pl.max_horizontal("memory_s", "compute_s") / (pl.col("measured_s") - host_s),
@@ -158,7 +156,7 @@ def efficiencies(
     found = (
         long.group_by("hardware", "operator_class", "resource")
         .agg(pl.col("fraction").filter(clear).median(), clear.sum().alias("rows"), clear.mean().alias("clear_share"))
-        # Where most are held back by something else, the rest are not a fair sample.
+        # If another bound limits most operators, the others are not a fair sample.
         .filter((pl.col("rows") >= least_rows) & (pl.col("clear_share") > 0.5))
         .drop("clear_share")
         .sort("hardware", "operator_class", "resource")

@@ -1,6 +1,6 @@
-"""Efficiency rows of parts whose single operators were timed one by one in fp32.
+"""Fits efficiency rows of parts whose single operators were timed separately in fp32.
 
-The database holds the operator file of the collection (`charz measurements import operators.parquet`); nodes of whole
+The database contains the operator file of the collection (`charz measurements import operators.parquet`). Nodes of whole
 networks, which `python -m benchmarks.study nodes` scores, are not among its rows.
 """
 
@@ -16,7 +16,8 @@ from charz.schema.errors import CharzError
 from . import live
 
 SINGLE = "source_id LIKE '%:operators' AND (operator NOT IN ('conv', 'linear', 'bmm') OR hash(shape) % 20 = 0)"
-"""Every twentieth product is plenty; convolutions in fp32 run by algorithms with fewer operations."""
+"""Condition that selects single operators, and every twentieth product and convolution, which suffices. Convolutions in fp32 give no
+efficiency, since algorithms with fewer operations run them."""
 
 SOURCE = Source(
     source_id="neusight_operators",
@@ -28,7 +29,7 @@ SOURCE = Source(
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
-    """Rows of the measured parts. Raises `CharzError` where no operators were imported."""
+    """Fit the rows of the measured parts. Raise `CharzError` if no operators were imported."""
     shipped = live.tables()
     efficiency = shared_rows(shipped["efficiency"])
     rows = operator_times.efficiencies(connection, SINGLE, efficiency, SOURCE.source_id, shipped)

@@ -1,9 +1,8 @@
-"""Measured matrix products of aiconfigurator-core, and what lay in the last-level cache when each was timed.
+"""Measured matrix products of aiconfigurator-core, and the contents of the last-level cache when each was timed.
 
-That differs by framework and can be read off the timings: weights took turns (six copies), SGLang's activations too,
-vLLM's and TensorRT-LLM's did not. TensorRT-LLM took no more copies than fill the cache. Operands stay where all that
-goes round fits; a cache of two halves holds what both read twice. SGLang 0.5.6 timed one set of operands again and
-again.
+The timings show that these differ by framework. All alternate between six copies of the weights, SGLang also of the activations,
+vLLM and TensorRT-LLM not. TensorRT-LLM uses no more copies than fill the cache. Operands stay in the cache if all copies fit; a
+cache of two halves keeps twice the data that both read. SGLang 0.5.6 timed one set of operands repeatedly.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from benchmarks.makers import bare
 from . import timings
 
 COPIES = 6
-"""Sets of weights the timing loop goes round."""
+"""Number of copies of the weights in the timing loop."""
 KEPT_FRACTION = {"l40s": 1.05}
-"""Share of the last-level cache that operands going round may fill and still be found there: a little more than
-all of one cache, which does not forget in order; half of one in two halves, each with the data its side reads."""
+"""Share of the last-level cache within which alternating operands stay cached. It is a little above one for a single cache, whose
+replacement is not in order, and one half for a cache of two halves, each with the data that its side reads."""
 CACHE_STATES = ("cold", "warm", "hot")
 
 
 def measured(package: Path | None, precision: str, hardware: Sequence[str], rows: int) -> pl.DataFrame:
-    """Measured products: `hardware, framework, version, m, n, k, latency_s`, of each part, framework and version so
-    many by a fixed hash."""
+    """Read measured products: `hardware, framework, version, m, n, k, latency_s`, of each part, framework and version a number of
+    rows chosen by a fixed hash."""
     connection = timings.of(package, "gemm", hardware)
     return connection.sql(
         f"""
@@ -50,29 +49,29 @@ def cache_byte(
     hardware: Sequence[str],
     shipped: dict[str, pl.DataFrame],
 ) -> pl.DataFrame:
-    """Last-level cache of the parts under the shipped tables, asked for over any numbered product: `hardware,
-    cache_byte`."""
+    """Return the last-level cache of the parts under the shipped tables: `hardware, cache_byte`. Any numbered product serves as
+    the query."""
     with bare.product_bench(connection, shapes, list(hardware), "bf16", overrides=shipped) as bench:
         return bench.sql("SELECT hardware, cache_byte FROM part")
 
 
 def states(cache_byte: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
-    """The products with what lay in the last-level cache of their part: `cache_byte` by `hardware`."""
+    """Add to the products the state of their part's last-level cache; `cache_byte` is by `hardware`."""
     return products.join(cache_byte, on="hardware").with_columns(cache_state=cache_state())
 
 
 def is_fitted() -> pl.Expr:
-    """Timings of the version that constants were fitted on: SGLang's newest of every part."""
+    """Select timings of the version that constants are fitted to: SGLang's newest of every part."""
     return (pl.col("framework") == "sglang") & ~repeats()
 
 
 def repeats() -> pl.Expr:
-    """Timings of one set of operands again and again."""
+    """Select repeated timings of one set of operands."""
     return (pl.col("framework") == "sglang") & pl.col("version").str.starts_with("0.5.6")
 
 
 def cache_state() -> pl.Expr:
-    """What the last-level cache held when a row was timed; see the top of this file."""
+    """Derive the contents of the last-level cache when a row was timed; see the top of this file."""
     weight, activation, result = (2 * pl.col(a) * pl.col(b) for a, b in ("kn", "mk", "mn"))
     is_sglang = pl.col("framework") == "sglang"
     filling = (pl.col("cache_byte") / weight).ceil().clip(1, COPIES)

@@ -1,8 +1,9 @@
-"""Numbers of `engine_version` and factors of `framework` that fit published rows best, printed.
+"""Fits the numbers of `engine_version` and factors of `framework` to published rows, and prints them.
 
     python -m benchmarks.makers.published engines|frameworks --file FILE [--measurements FOLDER]
 
-FILE has the language models; missing models of training are ingested. An engine version gets the best one to three numbers.
+FILE contains the language models; missing models of training are ingested. For an engine version the best fits with one, two and
+three numbers are printed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Constants of the tiles of one tensor-core instruction, from one framework's timings of matrix products.
+"""Fits the constants of the tiles of one tensor-core instruction to one framework's timings of matrix products.
 
-Fitted are the share of the peak that each size of tile sustains and the share of its last wave that is not hidden, the
-steps of the reduction that filling takes, and the clocks of a kernel's start with and without a split reduction: to
-the least mean error of the products of SGLang's newest version, over all parts of the instruction with their own
-efficiency rows as they are (`gemm` fits those; the two are run in turn). Sizes and splits are those of the catalog.
-Values are drawn toward those of the catalog: what attention needs and products do not (128 x 64) stays.
-`python -m benchmarks.study gemm` scores them on the other frameworks.
+The constants are the share of the peak that each size of tile sustains, the exposed share of its last wave, the steps of the
+reduction that filling takes, and the clocks of a kernel's start with and without a split reduction. They minimize the mean error
+of the products of SGLang's newest version over all parts with the instruction, under the parts' current efficiency rows (`gemm`
+fits those; run the two in turn). Sizes and splits are those of the catalog. The fit is regularized toward the catalog's values,
+so that tiles which attention needs and products do not (128 x 64) stay. `python -m benchmarks.study gemm` scores the result on
+the other frameworks.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PRECISION = "bf16"
 PARTS = {"mma": ["a100_sxm4_80", "l40s"], "wgmma": ["h100_sxm5_80", "h200_sxm_141"], "tcgen05": ["b200_sxm"]}
 SIZE = ["tile_m", "tile_n"]
 PER_SIZE = {"efficiency_fraction": (0.05, 1.0), "wave_quantization_fraction": (0.0, 1.0)}
-"""Columns with a value a size of tile, and its range."""
+"""Columns with one value for each size of tile, and their ranges."""
 PULL = 1e-3
-"""Mean error that a constant moved through all of its range must gain at least."""
+"""Gain in mean error below which a constant does not move through all of its range."""
 
 
 def fit(
@@ -42,8 +42,7 @@ def fit(
     rows: int = 400,
     evaluations: int = 600,
 ) -> FittedRows:
-    """Rows of the instruction's tiles, from so many timings a part. Raises `CharzError` where the package is
-    missing."""
+    """Fit the rows of the instruction's tiles to a number of timings a part. Raise `CharzError` if the package is missing."""
     from scipy.optimize import minimize
 
     shipped = live.tables()
@@ -76,7 +75,7 @@ def open_case(
     package: Path | None,
     rows: int,
 ) -> Case:
-    """The views over the products that a part's constants are fitted on, and their timings."""
+    """Open the views over the products that a part's constants are fitted to, with their timings."""
     measured = products.measured(package, PRECISION, [part], rows).filter(products.is_fitted())
     shapes = bare.numbered(measured.select("m", "n", "k"))
     measured = products.states(products.cache_byte(connection, shapes.head(1), [part], shipped), measured)
@@ -86,7 +85,7 @@ def open_case(
 
 
 def mean_error(cases: list[Case], strategies: pl.DataFrame) -> float:
-    """MAPE with these rows of `tiling_strategy`, parts weighing the same."""
+    """Compute the mean absolute relative error with these rows of `tiling_strategy`; parts weigh the same."""
     found = []
     for bench, measured in cases:
         bench.replace("tiling_strategy", strategies)
@@ -96,7 +95,7 @@ def mean_error(cases: list[Case], strategies: pl.DataFrame) -> float:
 
 
 def values_of(tiles: pl.DataFrame) -> np.ndarray:
-    """The fitted constants of the rows: those a size, `fill_k` and the clocks without and with a split."""
+    """Return the fitted constants of the rows: those of each size, `fill_k` and the clocks without and with a split."""
     sizes = tiles.unique(SIZE, keep="first", maintain_order=True)
     clocks = [
         tiles.filter(is_split)["latency_clock"][0] for is_split in (pl.col("split_k") == 1, pl.col("split_k") > 1)
@@ -105,13 +104,13 @@ def values_of(tiles: pl.DataFrame) -> np.ndarray:
 
 
 def bounds(tiles: pl.DataFrame) -> list[tuple[float, float]]:
-    """Range of each of `values_of`."""
+    """Return the range of each constant of `values_of`."""
     count = tiles.unique(SIZE).height
     return [limits for limits in PER_SIZE.values() for _ in range(count)] + [(0, 500), (200, 8000), (500, 20000)]
 
 
 def with_values(tiles: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
-    """The rows with these constants in place of their own."""
+    """Replace the constants of the rows."""
     sizes = tiles.select(SIZE).unique(keep="first", maintain_order=True)
     per_size = np.split(values[:-3], len(PER_SIZE))
     fitted = sizes.with_columns(pl.Series(column, of) for column, of in zip(PER_SIZE, per_size, strict=True))

@@ -1,10 +1,10 @@
-"""The shipped efficiencies of whole networks, fitted to timm's results.
+"""Fits the shipped efficiencies of whole networks to timm's results.
 
-The database holds timm's models and results (`benchmarks/makers/ingest_timm.py` makes one). One set of constants is fitted
-for all GPUs and one for all CPUs, each with whole model families left out in turn, the GPUs' also with each part left
-out. A part gets rows of its own where a fit to it alone is better than its family's on the same families left out.
-PyTorch 2.4 files only: other versions of the same part are near-copies. Eight minutes and 12 GB for 1,250 models;
-`python -m benchmarks.study left_out` gives the errors on what the fits did not see.
+The database contains timm's models and results (`benchmarks/makers/ingest_timm.py` makes one). One set of constants is fitted for
+all GPUs and one for all CPUs, each with whole model families left out in turn, the GPUs' also with each part left out. A part
+gets rows of its own if a fit to it alone is better than its family's on the same families left out. Only files of PyTorch 2.4 are
+used, since other versions of the same part are near-copies. The fit takes eight minutes and 12 GB for 1,250 models; `python -m
+benchmarks.study left_out` gives the errors on the families and parts left out.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FITS = (
     ("family:gpu", "inductor", GPUS, 8.0),
     ("family:cpu", "inductor", CPUS, 0.3),
 )
-"""Scope, backend, parts and pull toward where the fit starts. On GPUs the errors on families left out fall by up to
-0.006 as the pull grows from 1 to 6 and stay from there to 14; where the CPU's starts is a guess far from what is
-found: 0.076 at 0.3, 0.082 at 1, 0.093 at 8."""
+"""Scope, backend, parts and strength of the pull toward the start values. On GPUs the errors on families left out fall by up to
+0.006 as the strength grows from 1 to 6 and stay to 14. The CPUs' start values are guesses far from the result: 0.076 at 0.3,
+0.082 at 1, 0.093 at 8."""
 
 LEAST_SHARE = 0.001
 """Share of the ideal time from which classes and operators have parameters of their own."""
@@ -48,20 +48,19 @@ FROM_OPERATORS = {
     "cast": 0.9,
     "bias": 0.85,
 }
-"""Shares of the memory's peak that single operators reach (`operators`): where eager fits
-start; a bias, which none of them shows alone, as a copy. Fits never start at the rows in force, which know the
-families that are left out: earlier fits saw them."""
+"""Shares of the memory's peak that single operators reach (`operators`): the start values of eager fits. A bias, which no single
+operator shows, has that of a copy. Fits never start at the shipped rows, because earlier fits used the families that are left
+out."""
 
 OF_LIBRARY = {"nchw_own": 0.0282, "nchw_wide": 0.0443, "nhwc_wide": 0.0125}
-"""Shares of the vector peak that PyTorch's and cuDNN's kernels for depthwise convolutions reach on an H200, as rows of
-`charz_h200_operators` ship them: where all GPU fits start, since eager and inductor call the same library."""
+"""Shares of the vector peak that PyTorch's and cuDNN's kernels for depthwise convolutions reach on an H200, as shipped in rows of
+`charz_h200_operators`: start values of all GPU fits, since eager and inductor call the same library."""
 
 BY = ["left_out", "hardware", "backend", "memory_format"]
 
 
 def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
-    """Rows of the families and of the parts that need their own. Raises `CharzError` where timm's results are
-    missing."""
+    """Fit the rows of the families and of the parts that need their own. Raise `CharzError` if timm's results are missing."""
     families, parts_of = calibrations(connection)
     made = shipped_rows(families, parts_of)
     made.report = error_table(families, parts_of)
@@ -71,8 +70,8 @@ def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
 def calibrations(
     connection: duckdb.DuckDBPyConnection, sample: float = 1.0, folds: int = 10
 ) -> tuple[list[Calibration], list[Calibration]]:
-    """A fit a family and backend, and one a part of theirs, to a share of the models by a fixed hash, with groups of
-    model families left out in turn."""
+    """Fit each family under each backend, and each of its parts, to a sample of the models by a fixed hash, with groups of model
+    families left out in turn."""
     tables = live.tables()
     efficiency = shared_rows(tables.pop("efficiency"))
     extracted = {parts: extract(connection, parts, efficiency, tables, sample) for parts in (GPUS, CPUS)}
@@ -81,7 +80,7 @@ def calibrations(
         whole = extracted[parts]
         start_values = start(backend, parts == GPUS)
         family = whole_models.calibrate(whole, scope, backend, start_values, folds, strength, LEAST_SHARE)
-        # What it starts from is no yardstick.
+        # The start values are not compared with the fit.
         family.prior_s = np.full(len(family.prior_s), np.inf)
         families.append(family)
         parts_of += [_part(family, part, start_values, folds, strength) for part in _measured(family, parts)]
@@ -95,7 +94,7 @@ def extract(
     tables: dict[str, pl.DataFrame],
     sample: float,
 ) -> kernels.Kernels:
-    """Kernels of the measured models on the parts. Raises `CharzError` where there are none."""
+    """Extract the kernels of the measured models on the parts. Raise `CharzError` without any."""
     names = ", ".join(map(ddl.literal, parts))
     where = f"x.source_id LIKE 'timm:%' AND x.hardware IN ({names}) AND x.software = 'pt240'"
     cases = measured_cases(connection, f"{where} AND hash(m.model) % 1000 < {sample * 1000}")
@@ -107,7 +106,7 @@ def extract(
 
 
 def start(backend: str, is_gpu: bool) -> fitting.Fit:
-    """Where a fit starts: what single operators reach."""
+    """Return the start values of a fit: the shares that single operators reach."""
     known = FROM_OPERATORS if backend == "eager" else {}
     shares = {(c, "*", "memory", "maximum_fraction"): v for c, v in known.items()}
     if is_gpu:
@@ -121,8 +120,8 @@ def _measured(family: Calibration, parts: tuple[str, ...]) -> list[str]:
 
 
 def _part(family: Calibration, part: str, start_values: fitting.Fit, folds: int, strength: float) -> Calibration:
-    """A fit to one part alone, pulled toward its family's, judged against its family's left-out errors. What it is
-    pulled toward when it leaves out model families has not seen them either."""
+    """Fit one part alone, pulled toward its family's fit and compared with its family's left-out errors. When model families are
+    left out, so are they in the fit that it is pulled toward."""
     own = (family.kernels.cases["hardware"] == part).to_numpy()
 
     def without(families: Sequence[str]) -> fitting.Fit:
@@ -138,7 +137,7 @@ def _part(family: Calibration, part: str, start_values: fitting.Fit, folds: int,
 
 
 def error_table(families: list[Calibration], parts_of: list[Calibration]) -> pl.DataFrame:
-    """Left-out errors of the families' constants and of the parts' own."""
+    """Tabulate left-out errors of the families' constants and of the parts' own."""
     tables = []
     for family in families:
         tables.append(_scored(family.cases, "family_out_s", "model family"))
@@ -154,8 +153,8 @@ def _scored(cases: pl.DataFrame, predicted: str, what: str) -> pl.DataFrame:
 
 
 def shipped_rows(families: Sequence[Calibration], parts_of: Sequence[Calibration]) -> FittedRows:
-    """Efficiency rows, bands and sources for the catalog. A part whose own fit is no better than its family's loses the
-    rows it had from an earlier one."""
+    """Make efficiency rows, bands and sources for the catalog. A part whose own fit does not improve on its family's loses the rows
+    of an earlier fit."""
     made = FittedRows(withdrawn={(part.scope, part.backend) for part in parts_of})
     for family in families:
         name = f"charz_family_fit_{family.scope.split(':')[1]}_{family.backend}"
@@ -178,7 +177,7 @@ def _bands(fitted: Calibration, predicted: str) -> list[PredictionBand]:
 
 
 def _complete(family: Calibration) -> list[Efficiency]:
-    """The family's rows; those of products also where the fit has none, or rows for every backend would win."""
+    """Return the family's rows, with rows for products that the fit lacks, since rows for every backend would override them."""
     rows = whole_models.efficiency_rows(family)
     if family.scope != "family:gpu":
         return rows

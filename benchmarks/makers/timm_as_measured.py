@@ -1,8 +1,8 @@
-"""Networks whose code in timm has changed since it was measured, in the words of that time.
+"""Networks whose code in timm has changed since they were measured, in the measured form.
 
-Hiera's attention over all tokens had a dimension of one window, so that PyTorch took its math path there as it does within
-windows; timm 1.0.31 gives it four dimensions, and says in a comment why. The results under PyTorch 2.4 and 2.9 are those of
-five dimensions (on an RTX 4090 under 2.9 the four come out 0.28 too fast, the five 0.01 too slow).
+Hiera's global attention had a dimension for its single window, so that PyTorch took its math path there as it does within
+windows. timm 1.0.31 gives it four dimensions, with the reason in a comment. The results under PyTorch 2.4 and 2.9 are those of
+five dimensions (on an RTX 4090 under 2.9 four are predicted 0.28 too fast, five 0.01 too slow).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from charz.ingest.trace import torchvision_schemas
 
 
 def patch() -> None:
-    """Let timm build them so, in this process."""
+    """Replace timm's code by the measured one in this process."""
     torchvision_schemas.prepare()
     from timm.models import hiera
 

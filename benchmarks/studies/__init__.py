@@ -1,1 +1,1 @@
-"""Loaders of the studies: measured figures with what charz predicts for each."""
+"""Loaders of the studies: measured figures with charz's predictions."""

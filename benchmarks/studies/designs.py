@@ -1,4 +1,4 @@
-"""Published designs and simulators, against loop nests on parts of `benchmarks/designs` and on the catalog's TPU v1."""
+"""Published designs and simulators, compared with loop nests on parts of `benchmarks/designs` and on the catalog's TPU v1."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ NEST = """
         $3 AS m, $4 AS n, $5 AS k, $6 AS dataflow, $3 AS outer_m, $4 AS outer_n, $5 AS outer_k, 'output' AS outer_kept,
         $3 AS inner_m, $4 AS inner_n, $5 AS inner_k, 'output' AS inner_kept
 """
-"""A product that is one tile of both levels."""
+"""Statement that inserts a product as one tile of both levels."""
 
 
 def scale_sim(given: Given) -> pl.DataFrame:
     """Count the steps of twenty products on an array of 32 x 32 under three dataflows, as SCALE-Sim simulates them.
 
-    Buffers hold all operands. charz's figure is `loop_nest_cost.serial_cycles`, a formula.
+    Buffers are large enough for all operands. charz's figure is `loop_nest_cost.serial_cycles`, a formula.
     """
     rows = pl.read_csv(FOLDER / "measured" / "scale_sim.csv")
     with opened("tpu_v1") as connection:
@@ -108,8 +108,8 @@ DRAM_PJ, SRAM_PJ, MAC_PJ = 64.0, 2.0, 0.3
 def zigzag(given: Given) -> pl.DataFrame:
     """Search the best loop nest by energy for ResNet-18's convolutions, as ZigZag does, on `designs/zigzag.yaml`. [pJ]
 
-    ZigZag adds the write into the array's memory of what comes from DRAM; charz holds both operands twice, ZigZag once. In `conv1`
-    charz fills the array's rows with taps, ZigZag with 3 channels.
+    ZigZag adds the write of DRAM data into the array's memory; charz buffers both operands twice, ZigZag once. In `conv1` charz
+    fills the array's rows with taps, ZigZag with 3 channels.
     """
     keys = {"hardware": "zigzag", "backend": "xla", "compute_precision": "int8"}
     query = f"""
@@ -134,7 +134,7 @@ SIMBA_S = 1 / 1988
 def simba(given: Given) -> pl.DataFrame:
     """Predict ResNet-50 at batch 1 on Simba: each product in the fastest loop nest, one after another. [s]
 
-    Bandwidth of main memory is assumed (100 GB/s): the prototype is loaded over a test board.
+    The bandwidth of main memory is assumed (100 GB/s), because the prototype is loaded through a test board.
     """
     keys = {"hardware": "simba", "backend": "xla", "compute_precision": "int8"}
     query = "SELECT product, MIN(latency_s) AS latency_s FROM loop_nest_cost GROUP BY product"
@@ -148,7 +148,7 @@ def simba(given: Given) -> pl.DataFrame:
 
 
 def _resnet50() -> Iterator[tuple[str, int, Product]]:
-    """List the distinct products of ResNet-50 with how often each occurs."""
+    """List the distinct products of ResNet-50, each with its number of occurrences."""
 
     def one(name: str, count: int, side: int, filters: int, channels: int, window: int, stride: int = 1) -> tuple[str, int, Product]:
         return name, count, Product((side**2, filters, channels * window**2), 1, window**2, (side * stride) ** 2 * channels)
@@ -177,7 +177,7 @@ convolutions: Jouppi et al., ISCA 2017, tables 1 and 3. CNN1 is left out, since 
 
 
 def tpu_v1(given: Given) -> pl.DataFrame:
-    """Predict the share of peak of five of the six applications of the TPU's first paper, built from its tables."""
+    """Predict the share of peak for five of the six applications in the TPU's first paper, built from its tables."""
     found = []
     with charz.open(given.file) as db:
         for name, widths, batch, measured, side in APPLICATIONS:

@@ -26,17 +26,17 @@ PARTS = {
     "NVIDIA V100": "v100_sxm2_32", "NVIDIA A40": "a40", "NVIDIA A100": "a100_sxm4_40", "NVIDIA A100-SXM4-40GB": "a100_sxm4_40",
     "NVIDIA H100": "h100_sxm5_80", "NVIDIA H100 80GB HBM3": "h100_sxm5_80",
 }  # fmt: skip
-"""Part by its name in the rows; their A100 and V100 state no form factor."""
+"""Part by its name in the rows, whose A100 and V100 state no form factor."""
 _SEEN = "google/codegemma-1.1-2b"
-"""Model whose rows gave the share of the TDP that a waiting GPU draws, so they are no test."""
+"""Model whose rows gave the share of the TDP that a waiting GPU draws, so they are not scored."""
 _MEASURED_ON = "lmsys/vicuna-7B"
-"""Model whose rows gave the power of an A40 besides its memory traffic, so they are no test of A40."""
+"""Model whose rows gave the power of an A40 other than for memory traffic, so they are not scored for A40."""
 PROMPTS = {"lm-arena-chat": 480}
 """Mean tokens of a prompt by task, from the two rows in which the full cache limited the requests in flight."""
 PROMPT = 200
-"""Tokens of a prompt elsewhere, assumed."""
+"""Tokens of a prompt for other tasks, assumed."""
 NO_HOST = 1e-9
-"""Factor on the host's time where a graph is launched whole; a factor of a scenario is positive."""
+"""Factor on the host's time of a graph launched as a whole; the factor of a scenario must be positive."""
 _LEGACY, _EARLY, _LATE = "transformers 2023", "serving 2024", "serving 2025"
 
 
@@ -48,10 +48,10 @@ def filled(given: Given, specs: list[Spec]) -> None:
 
 
 def tokens(given: Given) -> pl.DataFrame:
-    """Predict the energy of an output token: a decode step at the mean context, its share of one prefill, and static power
-    while the serving system keeps the GPU waiting.
+    """Predict the energy of an output token: a decode step at the mean context, its share of one prefill, and static power while
+    the serving system keeps the GPU waiting.
 
-    The wait, a time of a step and of a request, is fitted on the rows of the other part, or of the other model.
+    The wait, a time of a step and of a request, is fitted to the rows of the other part, or of the other model.
     """
     rows = _served(given).select("hardware", "campaign", "backend", measured="measured_j", predicted="served_j")
     return rows.with_columns(family="campaign", standing=pl.lit("waits of other rows")).drop("campaign")
@@ -86,7 +86,7 @@ def measured(given: Given) -> pl.DataFrame:
     batch = pl.coalesce(note.str.extract(r"avg_batch=([\d.]+)").cast(pl.Float64), pl.col("batch")).round().cast(pl.Int64)
     answer = pl.col("seq_or_resolution").str.extract(r"avg_out=([\d.]+)").cast(pl.Float64)
     is_late = pl.col("campaign") == _LATE
-    # The late campaign gives a median step, which the steps with a prefill do not move: batch over rate is the mean.
+    # The late campaign gives a median step, which excludes steps with a prefill; batch over rate is the mean.
     step_s = pl.when(pl.col("campaign") == _LEGACY).then(pl.col("latency_ms") / 1e3 / pl.col("answer"))
     step_s = step_s.when(is_late).then(pl.col("batch") / pl.col("throughput_per_s")).otherwise(pl.col("latency_ms") / 1e3)
     prompt = note.str.extract(r"task=([\w-]+)").replace_strict(PROMPTS, default=PROMPT, return_dtype=pl.Int64)
@@ -135,7 +135,7 @@ def _predicted(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, host_f
 
 
 def _with_waits(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the wait that the rows of other parts, or models, suggest, and static power over it."""
+    """Add the wait, fitted to the rows of other parts or models, and static power during it."""
     waited = pl.Series("wait_s", np.zeros(len(rows)))
     for campaign in (_EARLY, _LATE):
         inside = rows["campaign"] == campaign
@@ -151,7 +151,7 @@ def _with_waits(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _host_times(rows: pl.DataFrame) -> tuple[float, float]:
-    """Fit the time that a step and a request of it keep the GPU waiting: least squares of relative errors. [s]"""
+    """Fit the waits of the GPU in a step and in a request: least squares of relative errors. [s]"""
     step, batch = rows["step_s"].to_numpy(), rows["batch"].to_numpy().astype(float)
     wait = np.maximum(step - rows["work_s"].to_numpy(), 0.0)
     weighed = np.stack([np.ones_like(step), batch], axis=1) / step[:, None]
@@ -160,14 +160,14 @@ def _host_times(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 LIMITS = Path(__file__).parents[1] / "measured" / "power_limits.csv"
-"""Systems of MLPerf that ran under a power limit and without, with the file of the submission that sets the limit."""
+"""Systems of MLPerf that ran with and without a power limit, with the file of the submission that sets the limit."""
 FITTED = ("a100_sxm4_80", "h100_pcie_80")
 """Parts whose ratios gave the slope of the voltage."""
 SOURCES = {"resnet50": MODELS[0], "bert-99": MODELS[1], "bert-99.9": MODELS[1]}
 
 
 def limits(given: Given) -> pl.DataFrame:
-    """Predict the throughput of systems under a power limit over that without."""
+    """Predict the ratio of the throughput of systems with a power limit to that without."""
     given.ingested(MODELS)
     place = pl.col("source_path").str.extract_groups(r"closed/(?<organization>[^/]+)/results/(?<system>[^/]+)/[^/]+/Offline/")
     logs = given.table("models").with_columns(place.alias("place"), release=pl.col("source_repo").str.extract(r"_(v[\d.]+)$"))
@@ -204,7 +204,7 @@ CAPPED, NETWORKS = "NVIDIA RTX PRO 6000 Blackwell Max-Q", 45
 
 
 def capped(given: Given) -> pl.DataFrame:
-    """Predict 45 of timm's networks, by a fixed hash, on a board of 300 W whose die ships at 600 W as well."""
+    """Predict 45 of timm's networks, chosen by a fixed hash, on a board of 300 W whose die also ships at 600 W."""
     rows = collection.models(given.table("models_2")).filter(hardware_name=CAPPED)
 
     def order(spec: Spec) -> str:
@@ -229,15 +229,15 @@ def capped(given: Given) -> pl.DataFrame:
 
 
 BATCHES = {"single_stream": 1, "multi_stream": 8}
-"""Samples of a query by scenario; logs of offline runs state none."""
+"""Samples of a query by scenario. Logs of offline runs do not state the number."""
 OFFLINE_BATCH = 64
 
 
 def wall(given: Given) -> pl.DataFrame:
-    """Predict the energy of a sample at the wall of systems with one accelerator.
+    """Predict the energy of a sample at the wall, for systems with one accelerator.
 
     charz models the accelerator. The power of the rest of a system is a constant: the median over the system's other rows of wall
-    power less predicted power of the accelerator. Server scenarios are left out, since the log chooses their rate.
+    power minus predicted power of the accelerator. Server scenarios are left out, since the log chooses their rate.
     """
     filled(given, [parse(name) for name in MODELS])
     rows = collection.models(given.table("models")).filter(

@@ -1,4 +1,4 @@
-"""Figures of the graph alone: multiply-accumulates of model cards, and the peak of activations under eager."""
+"""Figures that depend only on the graph: multiply-accumulates of model cards, and the peak of activations under eager."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODELS = (
 def macs(given: Given) -> pl.DataFrame:
     """Count the multiply-accumulates of torchvision's models that have a card.
 
-    Cards of detectors count no proposal or detection, since random weights pass none; charz counts the bound.
+    Cards of detectors count no proposal or detection, since random weights produce none; charz counts the bound.
     """
     with given.session() as db:
         db.ingest(all_="torchvision", no_answers=True)
@@ -45,7 +45,7 @@ def _graph(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def tracked_byte(name: str, side: int) -> float:
-    """Measure with PyTorch's tracker on fake tensors, which have sizes and no memory. [byte]"""
+    """Measure with PyTorch's tracker on fake tensors, which have sizes but no memory. [byte]"""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.distributed._tools.mem_tracker import MemTracker
@@ -83,7 +83,7 @@ def _faked(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def predicted_byte(name: str) -> tuple[float, int]:
-    """Predict the peak for one image, and say the side of the image. [byte]"""
+    """Predict the peak for one image. Return it with the side of the image. [byte]"""
     from charz.hardware_catalog import loader
     from charz.ingest.compile.dataflow import flow_of
     from charz.ingest.compile.fusion import partition

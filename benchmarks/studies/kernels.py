@@ -1,7 +1,8 @@
 """Single kernels as serving frameworks run them, timed in the PyPI package aiconfigurator-core.
 
-Kernels go through the same SQL as a network's (`benchmarks/bare.py`). A framework times a whole step of attention or experts: one
-constant for each version, from the rows predicted shortest, stands for the small kernels around it.
+Kernels are evaluated by the same SQL as those of a network (`benchmarks/makers/bare.py`). A framework times a whole step of
+attention or experts: one constant for each version, fitted to the rows predicted shortest, represents the small kernels around
+it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PARTS = list(timings.PARTS)
 UNSEEN = ["b300_sxm", "gb200_gpu"]
 """Parts in the package on which nothing was fitted."""
 ROWS = {"gemm": 300, "attention": 300, "experts": 50}
-"""Timings a part, framework, version and kind, drawn by a fixed hash."""
+"""Number of timings for each part, framework, version and kind, chosen by a fixed hash."""
 ABSENT = pl.lit(None, pl.Float64)
 
 
@@ -34,7 +35,7 @@ def _of(frame: pl.DataFrame, family: pl.Expr, standing: str, predicted: str = "d
 
 
 def gemm(given: Given) -> pl.DataFrame:
-    """Predict matrix products of frameworks that no fit saw, with the rows of single parts and without."""
+    """Predict matrix products of frameworks outside every fit, with the rows of single parts and without."""
     size = pl.when(pl.col("m") <= 16).then(pl.lit("to 16")).when(pl.col("m") <= 1024).then(pl.lit("17 to 1024"))
     found = []
     with given.connection() as connection:
@@ -56,13 +57,13 @@ def gemm(given: Given) -> pl.DataFrame:
 SHAPE = ["queries", "context", "batch", "num_heads", "num_key_value_heads", "head_dim"]
 KINDS = {"context_attention": "prefill", "generation_attention": "decode"}
 SOFTMAX_FLOPS = FLOPS_PER_ELEMENT["softmax"] + 2
-"""Operations a score: softmax, scale and mask, as the rule for attention counts them."""
+"""Operations for each score: softmax, scale and mask, as the rule for attention counts them."""
 SERVED = "vllm"
 """Backend whose blocks of queries represent those of all frameworks."""
 
 
 def attention(given: Given) -> pl.DataFrame:
-    """Predict prefill and decode in bf16 without a window. The share of the matrix peak was fitted on prefill, nothing else."""
+    """Predict prefill and decode in bf16 without a window. Only the share of the matrix peak was fitted, on prefill."""
     measured = pl.concat([_attention_timings(given, kind) for kind in KINDS])
     shapes = measured.select("kind", *SHAPE).unique(maintain_order=True).with_row_index("operator_id")
     shapes = shapes.with_columns(pl.col("operator_id").cast(pl.Int64))
@@ -76,7 +77,7 @@ def attention(given: Given) -> pl.DataFrame:
 
 
 def _with_step(both: pl.DataFrame, groups: list[str]) -> pl.DataFrame:
-    """Add `step_s`: the kernels and what a framework, told by `groups`, runs around them."""
+    """Add `step_s`: the time of the kernels and of those that a framework, identified by `groups`, runs around them."""
     is_short = pl.col("device_s") <= pl.col("device_s").quantile(0.25).over(groups)
     around = (pl.col("latency_s") - pl.col("device_s")).filter(is_short).median().over(groups)
     return both.with_columns(step_s=pl.col("device_s") + around.clip(0.0))
@@ -128,7 +129,7 @@ def _attention_steps(shapes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _attention_operators(shapes: pl.DataFrame) -> pl.DataFrame:
-    """List the kernels: queries and result from and for other kernels, keys and values from the cache."""
+    """List the kernels: they exchange queries and result with other kernels, and read keys and values from the cache."""
     queries = pl.col("batch") * pl.col("num_heads") * pl.col("queries") * pl.col("head_dim")
     cached = 2 * pl.col("batch") * pl.col("num_key_value_heads") * pl.col("context") * pl.col("head_dim")
     border = {"read_elements": queries, "weight_elements": cached, "written_elements": queries}
@@ -139,14 +140,14 @@ LAYER = ["tokens", "hidden", "inner", "chosen", "experts", "is_balanced"]
 KERNELS = 5
 """Kernels of a layer of experts."""
 GATE_FLOPS = FLOPS_PER_ELEMENT["silu"] + 1
-"""Operations a gated element: SiLU and the product with what it gates."""
+"""Operations for each gated element: SiLU and the product with the other half."""
 
 
 def experts(given: Given) -> pl.DataFrame:
     """Predict layers of experts in bf16: gather, two products, gate, sum. Nothing was fitted on them.
 
-    A product reads the weights of as many experts as tokens that choose at random meet; `balanced` rows go to one expert each
-    until none is left.
+    A product reads the weights of the expected number of experts that tokens choose at random. In `balanced` rows tokens go to
+    one expert each until every expert has one.
     """
     measured = _expert_timings(given).with_columns(is_balanced=pl.col("distribution") == "balanced")
     shapes = measured.select(LAYER).unique(maintain_order=True).with_row_index("layer")
@@ -181,7 +182,7 @@ def _expert_timings(given: Given) -> pl.DataFrame:
 
 
 def _layers(shapes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """List every layer's kernels as operators, and the work of each; `operator_id` is layer times `KERNELS` plus place."""
+    """List every layer's kernels as operators with their work; `operator_id` is layer times `KERNELS` plus place."""
     rows, inner, hidden = pl.col("tokens") * pl.col("chosen"), pl.col("inner"), pl.col("hidden")
     images, gathered, gated = pl.col("tokens") * hidden, rows * hidden, rows * inner
     met = pl.col("experts") * (1 - (1 - pl.col("chosen") / pl.col("experts")) ** pl.col("tokens"))
@@ -215,7 +216,7 @@ def _vector(threads: pl.Expr, flops: pl.Expr) -> dict[str, pl.Expr]:
 
 
 def collectives(given: Given) -> pl.DataFrame:
-    """Predict NCCL's calls with the row in force, which was fitted on them."""
+    """Predict NCCL's calls with the shipped row, which was fitted on them."""
     tables = live.tables()
     measured = fitted_collectives.timings(given.package, tables["hardware_interconnect"])
     fractions = tables["collective"].filter(interconnect=fitted_collectives.LINK).select(fitted_collectives.FRACTIONS).row(0)

@@ -1,7 +1,7 @@
-"""Language models of the energy measurements, as the shipped architecture each is and what differs from it.
+"""Language models of the energy measurements: the shipped architecture of each, with its differences.
 
-Sizes are those of the models' published descriptions; no configuration or weight is downloaded. Fine-tuned
-models stand under the model they were made from.
+Sizes are those of the models' published descriptions; no configuration or weight is downloaded. Fine-tuned models use the name of
+their base model.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _MADE_FROM: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[str, ...]] = {
 
 
 def specs() -> list[Spec]:
-    """What to ingest."""
+    """List the specifications to ingest."""
     return [Spec(name, "huggingface", settings=settings) for name, settings in _MADE_FROM]
 
 
 def names() -> dict[str, str]:
-    """Name in the database by the name a measurement file uses."""
+    """Map the name in a measurement file to the name in the database."""
     return {
         measured: f"hf:{name}" + "".join(f",{key}={value}" for key, value in settings)
         for (name, settings), made in _MADE_FROM.items()

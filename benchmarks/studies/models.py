@@ -1,4 +1,4 @@
-"""Whole models: runs as measured by timm, by other laboratories and by charz on an H200."""
+"""Runs of whole models, measured by timm, by other laboratories and by charz on an H200."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _of(frame: pl.DataFrame, family: str, standing: str, predicted: str = "laten
 
 
 def _backend(frame: pl.DataFrame) -> pl.Expr:
-    """Name the backend with the memory format and the version of the framework, where rows have them."""
+    """Name the backend with the memory format and the version of the framework, if rows have them."""
     return pl.concat_str([name for name in ("backend", "memory_format", "software") if name in frame.columns], separator=" ", ignore_nulls=True)
 
 
@@ -75,8 +75,8 @@ SCALES = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
 def labs(given: Given) -> pl.DataFrame:
     """Predict other laboratories' runs, each part left out in turn.
 
-    A part left out has no efficiency rows of its own. The shares of TensorRT's and OpenVINO's kernels and the factor on the host's
-    time of a data set are chosen on the other parts.
+    A part left out has no efficiency rows of its own. The shares of TensorRT's and OpenVINO's kernels and the factor on the
+    host's time of a data set are fitted to the other parts.
     """
     take_in(given.file, given.measurements)
     with given.session() as db:
@@ -105,7 +105,7 @@ def labs(given: Given) -> pl.DataFrame:
 
 
 def _with_share(connection: duckdb.DuckDBPyConnection, cases: pl.DataFrame, tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Predict a backend's cases, each part's with the scale that suits the other parts best."""
+    """Predict a backend's cases, each part's with the scale that fits the other parts best."""
 
     def miss(frame: pl.DataFrame) -> Floats:
         return errors.with_log_ratio(frame)[errors.LOG_RATIO].abs().to_numpy()
@@ -130,11 +130,11 @@ def _predicted(connection: duckdb.DuckDBPyConnection, cases: pl.DataFrame, table
 
 H200, SOURCE = "h200_sxm_141", "h200"
 FITTED = f"x.mode = 'run' AND x.source_id = '{SOURCE}' AND x.backend = 'eager' AND x.batch >= 16"
-"""Rows that the part's own efficiencies are fitted to."""
+"""Condition that selects rows to which the part's own efficiencies are fitted."""
 
 
 def h200(given: Given) -> pl.DataFrame:
-    """Predict the models of `measured/h200_models.csv`: as shipped, as a part that nobody measured, and with families left out."""
+    """Predict the models of `measured/h200_models.csv`: as shipped, as an unmeasured part, and with families left out."""
     path = FOLDER / "measured" / "h200_models.csv"
     rows = pl.read_csv(path)
     wanted: dict[int | None, list[str]] = defaultdict(list)
@@ -155,7 +155,7 @@ def h200(given: Given) -> pl.DataFrame:
 
 
 def makers(given: Given) -> pl.DataFrame:
-    """Predict ResNet-50 as the makers of parts without measured rows state it."""
+    """Predict ResNet-50 on parts without measured rows, to compare with their makers' figures."""
     given.ingested(["torchvision:resnet50"])
     found = []
     with given.session() as db:

@@ -1,4 +1,4 @@
-"""Single operators: nodes of language models timed one by one, and calls that charz timed on an H200."""
+"""Single operators: nodes of language models timed separately, and calls that charz timed on an H200."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ GROUPS = ("depthwise", "grouped", "dense", "attention", "recurrent", "products",
 
 
 class Call(nn.Module):
-    """Function of tensors as a module, so that its operators have a path."""
+    """Module that wraps a function of tensors, so that its operators have a path."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Call(nn.Module):
 
 
 class Calls(nn.Module):
-    """Measured calls in one module, each with inputs of its own."""
+    """Module of measured calls, each with inputs of its own."""
 
     def __init__(self, calls: list[tuple[nn.Module, int]]) -> None:
         super().__init__()
@@ -85,9 +85,9 @@ class Calls(nn.Module):
 
 
 def h200(given: Given) -> pl.DataFrame:
-    """Predict calls whose kernels `makers.measure_cuda` timed, a group as one model.
+    """Predict the calls that charz timed on an H200, each group as one model.
 
-    Left out are attention by a path that was asked for, formats without a policy, and copies and casts alone.
+    Not scored are attention in a requested implementation, formats without a policy, and copies and casts alone.
     """
     rows = pl.read_parquet(ROWS).filter(pl.col("time_s").is_not_null(), pl.col("precision").is_in(PRECISIONS))
     found = []
@@ -200,4 +200,4 @@ MADE: dict[str, Callable[[Record], Made | None]] = {
     **dict.fromkeys(("layer_norm", "rms_norm", "group_norm", "softmax", "sum"), _norm),
     **dict.fromkeys(("relu", "gelu", "add", "adaptive_avg_pool2d", "batch_norm"), _moved),
 }
-"""Builder of the call of each operator."""
+"""Function that builds the call of each operator."""

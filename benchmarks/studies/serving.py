@@ -27,7 +27,7 @@ MODELS = {
     "mistralai/Mixtral-8x7B-v0.1": "hf:mixtral-8x7b", "Qwen/Qwen2-7B": "hf:qwen2.5-7b",
     "mistralai/Mistral-7B-v0.1": "hf:mistral-7b", "EleutherAI/gpt-j-6b": "hf:gpt-j-6b",
 }  # fmt: skip
-"""Model in the database by the one measured, which has its sizes."""
+"""Model in the database, of equal sizes, by the measured model."""
 LOADED = MODELS | {"meta-llama/Llama-3.3-70B-Instruct": "hf:llama-3.1-70b", "openai/gpt-oss-120b": "hf:gpt-oss-120b"}
 PARTS = {
     "A100 SXM 40GB": "a100_sxm4_40", "A100 SXM": "a100_sxm4_80", "A100 PCIe": "a100_pcie_80", "H100 SXM": "h100_sxm5_80",
@@ -43,7 +43,7 @@ ENGINES = {
     ("vLLM", True): ("vllm", "2024-rocm"), ("llama.cpp", False): ("llama_cpp", "2024"),
     ("llama.cpp b4384", False): ("llama_cpp", "2024"), ("llama.cpp b4384", True): ("llama_cpp", "2024"),
 }  # fmt: skip
-"""Backend and version by engine and whether the part is AMD's."""
+"""Backend and version by engine, separately for AMD's parts."""
 PRECISIONS = {
     "fp16/bf16": "fp16", "fp16": "fp16", "F16": "fp16", "BF16": "bf16", "bf16": "bf16", "fp8": "fp8", "int8": "w8a16", "mxfp4": "mxfp4",
     "int4-awq g128": "w4a16", "Q4_K_M": "q4_k_m", "Q4_K - Small": "q4_k_m", "Q8_0": "q8_0",
@@ -53,16 +53,16 @@ ROCM_2025 = "ROCm/vllm dev-docker README"
 CASE = ["model", "hardware", "backend", "version", "precision", "kv", "devices"]
 SAME = ["source", *CASE, "task", "quantity", "batch", "input_tokens", "output_tokens"]
 CONTRADICTION = 1.5
-"""Ratio of two times of one configuration from which its source contradicts itself: such rows are not scored."""
+"""Ratio of two times of one configuration above which the source contradicts itself; such rows are not scored."""
 RUNS_AT_ONCE = 120
 FACTORS = {"step_s": 1e-5, "sample_s": 1e-7, "kernel_s": 1e-8, "kernel_sample_s": 1e-10, "prompt_kernel_s": 1e-7}
 """Fitted numbers of an engine's version, each with the smallest that a fit tries."""
 COUNTS = ("steps", "samples", "kernel_steps", "kernel_samples", "prompt_kernels")
-"""Columns that these numbers are multiplied by."""
+"""Columns whose counts these numbers multiply."""
 
 
 def named(rows: pl.DataFrame, db: Session, models: dict[str, str]) -> pl.DataFrame:
-    """Give published rows charz's names of model, part and precisions; drop those without one."""
+    """Translate published rows to charz's names of model, part and precisions, and drop rows without them."""
     held = db.sql("SELECT model FROM model")["model"].to_list()
     return rows.with_columns(
         model=pl.col("model").replace_strict(models, default=None), hardware=pl.col("hardware_norm").replace_strict(PARTS, default=None),
@@ -74,7 +74,7 @@ def named(rows: pl.DataFrame, db: Session, models: dict[str, str]) -> pl.DataFra
 def static(given: Given) -> pl.DataFrame:
     """Predict rows of grade A with a static batch that fits at its last token.
 
-    An engine version has at most three fitted numbers. `model left out` and `part left out` fit them anew without those rows.
+    An engine version has at most three fitted numbers. `model left out` and `part left out` fit them again without those rows.
     """
     with given.session() as db:
         rows, known = static_rows(given, db), _factors(db)
@@ -87,7 +87,7 @@ def static(given: Given) -> pl.DataFrame:
 
 
 def static_rows(given: Given, db: Session) -> pl.DataFrame:
-    """Read the rows that fit and that their source does not contradict, with what their time is made of."""
+    """Read the rows that fit and that their source does not contradict, with the components of their time."""
     contradiction = pl.col("measured_s").max().over(SAME) > CONTRADICTION * pl.col("measured_s").min().over(SAME)
     return _priced(db, _published(given, db)).filter("fits", ~contradiction)
 
@@ -111,7 +111,7 @@ def _engine(row: dict[str, str]) -> list[str | None]:
 
 
 def _priced(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
-    """Add `measured_s`, `kernel_s`, whether the row fits, and the counts that an engine's own time follows."""
+    """Add `measured_s`, `kernel_s`, a flag for rows that fit, and the counts that determine the engine's own time."""
     chunks = dict(db.sql("SELECT backend, chunk_tokens FROM backend WHERE serves").iter_rows())
     planned = [list(_plan(row)) for row in rows.iter_rows(named=True)]
     wanted: dict[tuple[str, str, str], set[tuple[Any, ...]]] = {}
@@ -146,7 +146,7 @@ def _priced(db: Session, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plan(row: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], float]]:
-    """List the runs of a row as batch, phase, sequence and context, each with how often it runs."""
+    """List the runs of a row as batch, phase, sequence and context, each with its number of repetitions."""
     batch, prompt, made = int(row["batch"]), int(row["input_tokens"] or 0), int(row["output_tokens"] or 0)
     if row["quantity"] == "decode_throughput":
         yield (batch, "decode", None, max(1, round(row["context"])) if row["context"] else prompt + made // 2 or 1), 1.0
@@ -168,7 +168,7 @@ def _measured_s(row: dict[str, Any]) -> float:
 def _times(
     db: Session, key: tuple[str, str, str], parts: Sequence[str], runs: Sequence[tuple[Any, ...]]
 ) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    """Ask for time, the engine's part of it, the shares of memory of all and of the cache, and kernels."""
+    """Query time, the engine's part of it, the memory fractions of all data and of the cache, and kernels."""
     model, backend, precision = key
     columns = ("batch", "phase", "sequence", "context", "engine_version", "kv_precision", "device_count")
     asked = [{**dict(zip(columns, run, strict=True)), "device_count": run[-1] if run[-1] > 1 else None} for run in runs]
@@ -203,7 +203,7 @@ def _with_host(rows: pl.DataFrame, known: dict[tuple[str, str], np.ndarray]) -> 
 
 
 def fit(rows: pl.DataFrame, which: Sequence[int]) -> np.ndarray:
-    """Find the numbers `which`, the others 0, with the least sum of |ln|: one coordinate after the other over a grid."""
+    """Fit the numbers `which`, with the others 0, to the least sum of |ln|, by coordinate descent over a grid."""
     kernel, seen = rows["kernel_s"].to_numpy(), np.log(rows["measured_s"].to_numpy())
     counts = rows.select(COUNTS).to_numpy().astype(float)
     grids = [np.r_[0.0, least * 1.1 ** np.arange(90)] for least in FACTORS.values()]
@@ -217,7 +217,7 @@ def fit(rows: pl.DataFrame, which: Sequence[int]) -> np.ndarray:
 
 
 def _left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarray]) -> pl.DataFrame:
-    """Predict each model's or part's rows with numbers fitted on the others of their version; rows without others drop out."""
+    """Predict each model's or part's rows with numbers fitted to the others of their version, and drop rows without others."""
     found = []
     for key, group in rows.group_by("backend", "version", maintain_order=True):
         for (name,), own in group.group_by(by, maintain_order=True):
@@ -229,15 +229,15 @@ def _left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarr
 
 
 SLOTS = {"tensorrt_llm": 2048, "vllm": 256}
-"""Most requests at once, as `trtllm-bench` and vLLM set them unless told otherwise."""
+"""Default limit of concurrent requests in `trtllm-bench` and vLLM."""
 LOAD = ["model", "hardware", "backend", "precision", "kv", "devices", "input", "output", "concurrency"]
 
 
 def servers(given: Given) -> pl.DataFrame:
     """Predict servers with a stated number of requests in flight, and servers that queue all requests at once.
 
-    Nothing was fitted on them. TensorRT-LLM's fp8 checkpoints keep keys and values in fp8 unless a source says otherwise. Rows
-    whose requests arrive at a stated rate are left out.
+    Nothing was fitted on them. TensorRT-LLM's fp8 checkpoints keep keys and values in fp8 unless a source states another format.
+    Rows whose requests arrive at a stated rate are left out.
     """
     with given.session() as db:
         rows = _load_rows(given, db)
@@ -258,7 +258,7 @@ def servers(given: Given) -> pl.DataFrame:
 
 
 def _answered(db: Session, case: dict[str, Any], **options: Any) -> list[dict[str, Any]]:
-    """Ask for a server; a case that charz refuses is printed and has no answer."""
+    """Query a server. A case that charz refuses is printed and has no answer."""
     try:
         answer = db.serve(
             case["model"], on=case["hardware"], input=case["input"], output=case["output"], concurrency=case["concurrency"],
@@ -307,7 +307,8 @@ MOST_BATCH = 32
 
 
 def energy(given: Given) -> pl.DataFrame:
-    """Predict vLLM at a stated number of requests in flight on 1 to 8 H100, energy of the GPUs alone. Nothing was fitted on it."""
+    """Predict vLLM at a stated number of requests in flight on 1 to 8 H100, with the energy of only the GPUs. Nothing was fitted
+    on it."""
     note = pl.col("notes").fill_null("")
     rows = (
         given.table("models")
@@ -346,7 +347,7 @@ DEEPSEEK, LAYERS, NODE = "deepseek-v3-layers", 61, 8
 CACHED = 0.563
 """Share of prompt tokens found in a cache, as published."""
 PROMPT_TOKENS, CHUNK, CONTEXT, REQUESTS = 4096, 4, 4989, 88
-"""Not published, assumed: tokens of a prompt, prompts in a chunk, context and requests a device of a step."""
+"""Assumed, since not published: tokens of a prompt, prompts in a chunk, context, and requests a device in a step."""
 PUBLISHED = {"prefill": (32, 73.7e3 * (1 - CACHED)), "decode": (144, 14.8e3)}
 """Devices, and tokens a second of a node of eight, by phase."""
 
@@ -354,7 +355,8 @@ PUBLISHED = {"prefill": (32, 73.7e3 * (1 - CACHED)), "decode": (144, 14.8e3)}
 def deepseek(given: Given) -> pl.DataFrame:
     """Predict a node of eight H800 that serves DeepSeek-V3, from two of its layers.
 
-    All layers hold experts here, and computing and exchanges add up; DeepSeek overlaps two batches, which gives `overlapped`.
+    All layers have experts here, and times of computing and exchanges add up; DeepSeek overlaps two batches, which gives
+    `overlapped`.
     """
     with given.session() as db:
         if not given.file.exists() or DEEPSEEK not in set(db.sql("SELECT model FROM model")["model"]):

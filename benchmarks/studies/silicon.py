@@ -1,4 +1,4 @@
-"""Area of dice and power at rest, by the rules of the silicon against stated figures."""
+"""Area of dice and power at rest: predictions of the silicon rules against stated figures."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from benchmarks.study import Given
 
 
 def dice(given: Given) -> pl.DataFrame:
-    """Predict the area of each die in print, of the part that represents it."""
+    """Predict the area of each published die, for the part that represents it."""
     return _asked(given, "h.family", "printed_mm2", "ruled_mm2", "die_check", "WHERE stands_for_die")
 
 
 def rest(given: Given) -> pl.DataFrame:
-    """Predict power at rest where it is stated or measured."""
+    """Predict power at rest, for parts with a stated or measured figure."""
     return _asked(given, "c.state", "stated_w", "ruled_w", "rest_check", "")
 
 

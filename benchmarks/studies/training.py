@@ -1,4 +1,4 @@
-"""Steps of training over devices, against published figures."""
+"""Steps of training over devices, compared with published figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
     "meta-llama/Llama-3.1-8B": ("llama-3-8b", 32), "meta-llama/Meta-Llama-3-70B": ("llama-3-70b", 80),
     "meta-llama/Llama-3.1-70B": ("llama-3-70b", 80), "openai/gpt-oss-120b": ("gpt-oss-120b", 36),
 }  # fmt: skip
-"""Model in the database and layers, by the one measured."""
+"""Model in the database and number of layers, by the measured model."""
 MPT = {
     "mpt-125m": (768, 12), "mpt-350m": (1024, 16), "mpt-1b": (2048, 16), "mpt-3b": (2560, 20), "mpt-13b": (5120, 40), "mpt-70b": (8192, 64),
 }  # fmt: skip
@@ -57,9 +57,9 @@ MEGATRON = [
 ]
 """Korthikanti et al. 2022, table 5: A100 80 GB, 8 a node, fp16, 2048 tokens, tensor parallel over 8."""
 FOREIGN_FRACTION = 0.545
-"""Pace of an attention written for the tensor cores of before over that of one written for groups of warps, measured on an H200."""
+"""Rate of an attention written for earlier tensor cores relative to one written for groups of warps, measured on an H200."""
 REDUCED = 2.0
-"""Bytes of a gradient that travels. [byte]"""
+"""Size of an element of a gradient in transfers. [byte]"""
 KERNEL_GRID = [round(0.85 * 1.04**i, 3) for i in range(17)]
 OVERLAP_GRID, TENSOR_GRID = [0.0, 0.2, 0.4, 0.7, 1.0], [0.0, 0.5, 1.0]
 ATTENTION_GRID = [1.43, 1.55, 1.68, 1.82, 1.98, 2.15, 2.33]
@@ -67,14 +67,14 @@ DEGREES = ("tensor", "pipeline", "interleave", "context", "data", "expert", "mic
 TERMS = (
     "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s", "optimizer_s",
 )  # fmt: skip
-"""Terms of a step. Their sum exists for steps that do not fit as well."""
+"""Terms of a step. Their sum also exists for steps that do not fit."""
 
 
 def steps(given: Given) -> pl.DataFrame:
     """Predict rows of grade A whose degrees are all stated, and Megatron's eight times.
 
-    A framework has at most three fitted factors: on its kernels, on the overlap of what replicas send, and on its attention or on
-    what tensor parallel sends. `model left out` and `part left out` fit them anew without those rows.
+    A framework has at most three fitted factors: on its kernels, on the overlap of the replicas' traffic, and either on its
+    attention or on tensor-parallel traffic. `model left out` and `part left out` fit them again without those rows.
     """
     rows, _ = candidates(given)
     shipped = rows.with_columns(predicted=pl.col("latency_s").list.get(0), standing=pl.lit("fitted"))
@@ -85,7 +85,7 @@ def steps(given: Given) -> pl.DataFrame:
 
 
 def candidates(given: Given) -> tuple[pl.DataFrame, dict[str, list[Framework]]]:
-    """Ask for every row under every candidate of its framework, the shipped one first: `latency_s` is a list in their order."""
+    """Query every row under every candidate of its framework, the shipped one first: `latency_s` is a list in their order."""
     ingest(given)
     with given.session() as db:
         cases = pl.concat([_published(given, db), _megatron()], how="diagonal")
@@ -96,13 +96,13 @@ def candidates(given: Given) -> tuple[pl.DataFrame, dict[str, list[Framework]]]:
 
 
 def best(rows: pl.DataFrame) -> int:
-    """Number of the fitted candidate with the least mean of |ln| over rows of one framework."""
+    """Return the index of the fitted candidate with the least mean |ln| over rows of one framework."""
     ratios = np.array(rows["latency_s"].to_list())[:, 1:] / rows["measured_s"].to_numpy()[:, None]
     return 1 + int(np.abs(np.log(ratios)).mean(axis=0).argmin())
 
 
 def _left_out(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Predict each model's or part's rows with the factors that suit the others of their framework; rows without others drop out."""
+    """Predict each model's or part's rows with the factors that fit the others of their framework, and drop rows without others."""
     found = [rows.clear().with_columns(predicted=pl.lit(None, pl.Float64))]
     for _, group in rows.group_by("framework", maintain_order=True):
         for (name,), own in group.group_by(by, maintain_order=True):
@@ -144,7 +144,7 @@ def ingest(given: Given) -> None:
 
 
 def _grid(rows: pl.DataFrame, shipped: Framework) -> list[Framework]:
-    """List the candidates that are tried for the rows of a framework: the shipped row with other factors."""
+    """List the candidates for the rows of a framework: the shipped row with other factors."""
     gathered = OVERLAP_GRID if bool((rows["data"] > 1).any()) else [1.0]
     is_own = rows["framework"][0] == OWN
     hidden = TENSOR_GRID if bool((rows["tensor"] > 1).any()) and not is_own else [1.0]
@@ -184,7 +184,7 @@ def _published(given: Given, db: Session) -> pl.DataFrame:
 
 
 def _split(row: dict[str, Any], note: str) -> dict[str, Any] | None:
-    """Read the degrees of a row, and how it recomputes; None where they do not divide its samples."""
+    """Read the degrees and the recomputation of a row. Return None if the degrees do not divide its samples."""
     degree = {short: int(row[short] or 1) for short in ("tp", "pp", "ep", "cp", "vp")}
     data, rest = divmod(int(row["hardware_count"]), degree["tp"] * degree["pp"] * degree["cp"])
     micro_batches, left = divmod(int(row["global_batch"]), data * int(row["micro_batch"])) if data else (0, 1)
@@ -215,7 +215,7 @@ def _megatron() -> pl.DataFrame:
 
 
 def _stepped(db: Session, cases: pl.DataFrame, candidates: dict[str, list[Framework]]) -> pl.DataFrame:
-    """Ask for a step of every case under every candidate of its framework."""
+    """Query a step of every case under every candidate of its framework."""
     query = f"SELECT split, {' + '.join(TERMS)} AS latency_s FROM training_step WHERE hardware = ? AND batch = ? AND sequence = ?"
     found = []
     for (model, precision, backend), rows in cases.group_by("model", "precision", "backend", maintain_order=True):
@@ -248,7 +248,7 @@ def _stepped(db: Session, cases: pl.DataFrame, candidates: dict[str, list[Framew
 
 
 def _replace(connection: Any, name: str, made: Sequence[Framework | DeviceSplit]) -> None:
-    """Replace a table by rows for this connection."""
+    """Replace a table by rows, for this connection."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM main.{name} LIMIT 0")
     connection.register("made_rows", pl.DataFrame([row.model_dump() for row in made], infer_schema_length=None))
     connection.execute(f"INSERT INTO temp.{name} BY NAME SELECT * FROM made_rows")

@@ -13,12 +13,12 @@ from charz.schema import database
 from charz.sql import answers, maintain
 
 PARTS = ("t4", "a10", "i7_13700k", "kpu_t64")
-"""A part of most families, and two of one."""
+"""A part of each of most families, and two of one."""
 
 
 @pytest.fixture(scope="session")
 def answered(once, file: Path) -> Path:  # type: ignore[no-untyped-def]
-    """Three generated models on four parts; tests only read it, or copy it first."""
+    """File of three generated models on four parts; tests only read it, or copy it first."""
 
     def make(path: Path) -> None:
         shutil.copy(file, path)
@@ -38,14 +38,14 @@ def answered(once, file: Path) -> Path:  # type: ignore[no-untyped-def]
 
 @pytest.fixture(scope="module")
 def opened(answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A plain client on a copy that the tests of a module share."""
+    """Plain client on a copy that the tests of a module share."""
     with writable(answered, tmp_path_factory.mktemp("answers")) as made:
         yield made
 
 
 @pytest.fixture
 def connection(opened: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A plain client in a transaction that is undone."""
+    """Plain client in a transaction that is rolled back."""
     opened.begin()
     yield opened
     opened.rollback()
@@ -53,7 +53,7 @@ def connection(opened: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
 
 @pytest.fixture
 def copied(answered: Path, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A plain client on a copy, for a test that commits."""
+    """Plain client on a copy, for a test that commits."""
     with writable(answered, tmp_path) as made:
         yield made
 

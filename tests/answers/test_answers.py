@@ -1,4 +1,4 @@
-"""Answers at hand are what the live views give, or not there."""
+"""Answers at hand equal the live views, or are absent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rows = set[tuple[object, ...]]
 
 
 def _order(relation: Relation) -> list[str]:
-    """Keys, and what else tells rows apart that are equal in them."""
+    """Return the keys, and further columns that distinguish rows with equal keys."""
     return [
         name for name in (*relation.grain, "kind", "change", "other_backend", "saved_s") if name in relation.columns
     ]
@@ -54,7 +54,7 @@ MARKED = ("model_report", "model_latency", "model_energy", "model_memory", "larg
 
 @pytest.mark.parametrize("name", MARKED)
 def test_a_report_at_hand_names_the_runs_that_it_lacks(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """A part that was changed keeps its rows in every report, marked, with its numbers null."""
+    """A changed part keeps its rows in every report, with the mark false and its numbers null."""
     count = f"SELECT hardware, COUNT(*), COUNT(*) FILTER (is_at_hand) FROM answer.{name} GROUP BY ALL ORDER BY ALL"
     before = connection.execute(count).fetchall()
     connection.execute("UPDATE hardware_cluster SET clock_boost_hz = clock_boost_hz * 1.01 WHERE hardware = 't4'")
@@ -67,7 +67,7 @@ def test_a_report_at_hand_names_the_runs_that_it_lacks(connection: duckdb.DuckDB
 
 
 def test_a_row_that_is_wrong_is_found(copied: duckdb.DuckDBPyConnection) -> None:
-    """Each on its own: a number, a text, a count, a row of a part that is gone."""
+    """Each of these is found: a number, a text, a count, a row of a deleted part."""
     connection = copied
     for change, relation in (
         ("SET latency_s = latency_s * (1 + 1e-11)", "model_cost"),
@@ -104,7 +104,7 @@ CHANGES = {
         "hardware = 't4'",
     ),
 }
-"""Statements of a client, and the answers that they touch: no others may go."""
+"""Statements of a client, and the answers that each deletes; all other answers must stay."""
 
 
 @pytest.mark.costly("evaluates all answers three times and the maintained tables once")
@@ -191,7 +191,7 @@ def test_a_question_is_answered_alike_from_rows_at_hand_and_live(path: Path, que
 
 
 def test_a_row_at_hand_is_taken_and_a_live_session_takes_none(path: Path) -> None:
-    """A row that says what no view does shows where an answer comes from."""
+    """A row with a value that no view gives shows that an answer was taken from it."""
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE answer.stored SET latency_s = 7 WHERE model = 'small' AND hardware = 't4'")
     with charz.open(path) as db:
@@ -217,7 +217,7 @@ def test_a_large_question_is_evaluated_in_portions(path: Path, monkeypatch: pyte
 
 
 def test_a_portion_computes_the_tiles_of_its_own_parts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One part a portion, and each part in one."""
+    """A portion contains one part, and each part is in one portion."""
     monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
     found = []
     with duckdb.connect(str(path)) as connection:
@@ -229,7 +229,7 @@ def test_a_portion_computes_the_tiles_of_its_own_parts(path: Path, monkeypatch: 
 
 
 def test_what_is_not_at_hand_is_evaluated_beside_what_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batch 1 is a stored scenario, batch 3 is none; of a part at batch 1 the rows are gone."""
+    """Batch 1 has a stored scenario and batch 3 does not; the rows of one part at batch 1 are deleted."""
     from charz.session import core
 
     with duckdb.connect(str(path)) as connection:
@@ -267,7 +267,7 @@ SCOPED = {
         set(),
     ),
 }
-"""Statements with temporary tables that they need, and some that they do not."""
+"""Statements with temporary tables that they need, and some that they do not need."""
 
 
 @pytest.mark.parametrize("name", SCOPED)
@@ -288,7 +288,7 @@ def test_a_statement_scopes_what_it_names_and_no_more(path: Path, name: str) -> 
 
 
 def test_what_is_scoped_twice_is_scoped_alike(path: Path) -> None:
-    """A run of the file and one that it has not, whose tables are scoped when first named."""
+    """One run is in the file and one is not; their tables are scoped when a statement first names them."""
     first, second = "SELECT * FROM run_memory ORDER BY ALL", "SELECT * FROM run_kernel ORDER BY ALL"
     asked = {"on": "t4", "batch": "1,3", "precision": "fp16", "backend": "inductor"}
     from charz.session.question import of_axes
@@ -323,7 +323,7 @@ def test_a_command_that_writes_fills_what_is_missing(path: Path) -> None:
         before = db.sql("SELECT COUNT(*) FROM answer.stored").item()
         db.scenario.add(batch=7, precision="fp16", backend="inductor")
         assert db.sql("SELECT SUM(missing_count) FROM answer_state").item() == 0
-        # Three models on the two parts that inductor runs fp16 on and the processor.
+        # The counts are three models on the two parts on which inductor runs fp16, and on the processor.
         added = db.sql("SELECT COUNT(*) FROM answer.stored WHERE batch = 7").item()
         assert added > 3 and db.sql("SELECT COUNT(*) FROM answer.stored").item() == before + added
     assert any(text == f"{added} answers at hand filled" for text in said)
@@ -345,7 +345,7 @@ def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_relation_and_the_one_at_hand_say_which_they_are(path: Path) -> None:
-    """A client that lists relations sees which of two of one name is there and which is evaluated."""
+    """A client that lists relations can tell the stored relation from the evaluated one of the same name."""
     query = "SELECT schema_name, comment FROM duckdb_views() WHERE view_name = 'model_report' ORDER BY schema_name"
     with duckdb.connect(str(path), read_only=True) as connection:
         told = dict(connection.execute(query).fetchall())
@@ -354,7 +354,8 @@ def test_a_relation_and_the_one_at_hand_say_which_they_are(path: Path) -> None:
 
 
 def test_a_refresh_names_models_of_other_rules(path: Path) -> None:
-    """A rule of precision is compiled into every model: what a change of it leaves as it was is said, once it is undone no more."""
+    """A rule of precision is compiled into every model. `refresh` names the models that a changed rule affects, until the change
+    is reverted."""
     said: list[str] = []
     rule = "WHERE policy = 'fp16' AND operator_class = '*'"
     with duckdb.connect(str(path)) as connection:
@@ -373,7 +374,7 @@ def test_a_refresh_names_models_of_other_rules(path: Path) -> None:
 
 
 def test_one_column_at_hand_has_one_meaning(tmp_path: Path) -> None:
-    """Two relations kept in one row may not call different things alike."""
+    """Two relations stored in one row may not use one name for different columns."""
     from charz.sql import views
 
     root = tmp_path / "sql"
@@ -391,7 +392,7 @@ def test_one_column_at_hand_has_one_meaning(tmp_path: Path) -> None:
 
 
 def test_which_facts_clear_which_answers(connection: duckdb.DuckDBPyConnection) -> None:
-    """What `CHANGES` tries of some facts, said of all; facts that no answer rests on are not there."""
+    """`CHANGES` tries some facts; here all are listed. Facts that no answer reads are absent."""
     found = triggers.clears(connection)
     assert {
         "hardware_cluster": "hardware", "hardware_power": "hardware", "price": "hardware", "hardware": "hardware",

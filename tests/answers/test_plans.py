@@ -1,4 +1,4 @@
-"""A question to everything stays a table: what it reads is counted."""
+"""A question about everything scans tables: the tables that it reads are counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AT_HAND = {
         "SELECT model, MIN_BY(hardware, latency_s) FROM answer.model_report WHERE batch = 1 AND is_at_hand GROUP BY model",
         ["stored"],
     ),
-    # Runs whose answer is missing are told by their keys.
+    # Runs without an answer are found by their keys.
     "fastest part for each model, or none": (
         "SELECT model, MIN_BY(hardware, latency_s), BOOL_AND(is_at_hand) FROM answer.model_report GROUP BY model",
         ["part_support", "run", "stored", "stored"],

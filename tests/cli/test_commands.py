@@ -157,7 +157,7 @@ def test_a_traceback_is_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(("output", "code", "lines"), [("/dev/full", 2, 1), (None, 0, 0)])
 def test_an_output_that_takes_nothing(resnet18: Path, output: str | None, code: int, lines: int) -> None:
-    """A full disk is an error; a pipe that its reader closed is none."""
+    """A full disk is an error; a pipe that its reader closed is not."""
     reader, pipe = os.pipe()
     os.close(reader)
     target = os.open(output, os.O_WRONLY) if output else pipe
@@ -234,7 +234,7 @@ def test_check_notices_what_is_kept_wrong_and_refresh_mends_it(resnet18: Path, c
     path = tmp_path / "charz.duckdb"
     path.write_bytes(resnet18.read_bytes())
     with duckdb.connect(str(path)) as connection:
-        wrong = "UPDATE arithmetic_rate SET clock_hz = 1 WHERE hardware = 't4'"  # as whoever may write it
+        wrong = "UPDATE arithmetic_rate SET clock_hz = 1 WHERE hardware = 't4'"  # a write that the triggers allow
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE); {wrong}; DELETE FROM {triggers.WRITING}")
         query = "SELECT trigger_name, table_name FROM maintenance_trigger WHERE table_name = 'hardware_peak'"
         name, table = connection.execute(query).fetchall()[0]

@@ -1,4 +1,4 @@
-"""`--live` takes no row that is at hand, wherever on the command line it stands."""
+"""`--live` takes no row at hand, at any position of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIST = ["scenario", "list"]
 
 @pytest.fixture
 def altered(resnet18: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file whose rows at hand say what no view does, so that an answer shows where it comes from."""
+    """The rows at hand of this file differ from the views, so that an answer shows its source."""
     path = tmp_path / "charz.duckdb"
     shutil.copy(resnet18, path)
     path.chmod(0o600)

@@ -49,10 +49,10 @@ OTHERS = {
     "mcp", "measurements import", "merge", "measurements list", "plot", "refresh", "scenario add", "scenario remove", "validate",
     "what-if", "workload",
 }  # fmt: skip
-"""Commands that write, run models or other commands, or want measurements: their own tests call them."""
+"""Commands that write, run models or other commands, or need measurements: their own tests call them."""
 
 IN_SANDBOX = {"sql", "schema"}
-"""Commands whose SQL comes from anybody."""
+"""Commands that run anybody's SQL."""
 
 SEVERAL = {"compare", "recommend", "models", "llm"}
 """Commands whose arguments are the names of one list."""
@@ -77,13 +77,13 @@ def db(file: Path) -> Iterator[Session]:
 
 
 @pytest.mark.default
-@pytest.mark.costly("`check` evaluates every invariant, `elasticity` every number of a part")
+@pytest.mark.costly("`doctor` evaluates every invariant, `elasticity` every number of a part")
 @pytest.mark.parametrize("name", READS)
 def test_a_command_prints_what_its_method_returns(
     name: str, file: Path, db: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command asks the session that the method asks too, so that what both evaluate is evaluated once; but for commands that
-    ask in the sandbox."""
+    """The command and the method use one session, so that shared relations are evaluated once, except for commands that use the
+    sandbox."""
     if name not in IN_SANDBOX:
         monkeypatch.setattr(Session, "__enter__", lambda _: db)
     arguments, options = READS[name]

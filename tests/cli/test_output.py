@@ -1,4 +1,5 @@
-"""Where an answer goes: never over what charz did not write, through links, pipes and devices, all or nothing."""
+"""Destinations of an answer: charz never overwrites foreign files, also not through links, pipes and devices, and writes all or
+nothing."""
 
 from __future__ import annotations
 
@@ -32,13 +33,13 @@ ANSWER = b"a\n1\n"
 
 
 def asked(file: Path, out: Path | str, *more: str) -> int:
-    """Exit code of a question whose answer goes to `out`."""
+    """Return the exit code of a question whose answer goes to `out`."""
     return run(["--db", str(file), *QUESTION, "--out", str(out), *more])
 
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+    monkeypatch.setenv("CHARZ_DB", "")  # the value that a run sets is removed after the test
 
 
 @pytest.mark.parametrize("more", [[], ["--force"]], ids=["plain", "force"])
@@ -250,7 +251,7 @@ def test_a_long_answer_is_written_in_pieces_and_in_time(tmp_path: Path) -> None:
 
 
 def test_an_answer_takes_no_more_memory_than_its_rows(file: Path) -> None:
-    """Rows of 16 MB, which as tuples and text would take ten times that."""
+    """Rows of 16 MB would take ten times that as tuples and text."""
     code = "import sys, resource\nfrom charz.cli.dispatch import run\nrun(sys.argv[1:])\n"
     code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     peaks = []
@@ -263,7 +264,8 @@ def test_an_answer_takes_no_more_memory_than_its_rows(file: Path) -> None:
 
 
 def test_every_section_stands_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below one another for people; an object in JSON; a row a value in CSV and parquet, numbers with every digit."""
+    """Sections follow one another in a table, and form an object in JSON; CSV and parquet have a row for each value, with every
+    digit."""
     tables = [
         ("run", Rows(("model", "latency_s"), [("net", 1 / 3)])),
         ("memory", Rows(("part", "fits"), [("t4", True), ("l4", None)])),

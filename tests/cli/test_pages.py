@@ -51,7 +51,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def shown_now(root: Path) -> dict[str, str]:
-    """What the pages say that their commands print."""
+    """Return the output of commands that the pages show."""
     return {m["command"]: m["text"] for text in reference.shown(root).values() for m in printed._BLOCK.finditer(text)}
 
 

@@ -1,4 +1,4 @@
-"""Signals, closed streams, locales and what a terminal would obey: one line each, and the exit code as documented."""
+"""Signals, closed streams, locales and control characters: one line each, and the documented exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 
 
 def shell(text: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A line of a shell in which `$charz` is the command."""
+    """Run a line of a shell in which `$charz` is the command."""
     command = f'charz() {{ "{COMMAND[0]}" -c "{COMMAND[2]}" "$@"; }}; {text}'
     return subprocess.run(
         ["bash", "-c", command],
@@ -46,7 +46,7 @@ def test_control_characters_are_written_out(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_no_format_lets_a_terminal_obey_a_value(file: Path) -> None:
-    """A terminal is shown what a program gets as it is."""
+    """A terminal shows escaped the characters that a program receives unchanged."""
     for format in ("table", "csv", "json", "markdown"):
         ours, theirs = pty.openpty()
         query = "SELECT chr(27) || '[2J' || chr(155) || chr(7) AS a"
@@ -188,11 +188,11 @@ except KeyboardInterrupt:
 
 
 def interrupted(code: str) -> tuple[int, str, str]:
-    """Exit code and what is printed by a script that is interrupted once it is ready."""
+    """Interrupt a script once it is ready. Return its exit code and its output."""
     running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None and running.stdout.readline() == "ready\n"
     began = _cpu_ticks(running.pid)
-    while _cpu_ticks(running.pid) < began + 20:  # the native call is at work
+    while _cpu_ticks(running.pid) < began + 20:  # the native call is running
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     out, said = running.communicate(timeout=60)
@@ -200,18 +200,18 @@ def interrupted(code: str) -> tuple[int, str, str]:
 
 
 def _cpu_ticks(pid: int) -> int:
-    """Hundredths of a second that a process has computed."""
+    """Return the CPU time of a process in hundredths of a second."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
 
 def test_a_native_call_that_hears_no_signal_is_ended(tmp_path: Path) -> None:
-    """What it was writing goes with it."""
+    """The file that the call was writing is deleted."""
     block = f"unfinished.folder(Path({str(tmp_path / 'target')!r}))"
     assert interrupted(NATIVE.format(block=block, rounds=2**31 - 1)) == (130, "", "charz: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_kept_at_an_interrupt_is_waited_for() -> None:
-    """A native call of about two seconds, longer than others may take."""
+    """The native call takes about two seconds, which is longer than others may take."""
     assert interrupted(NATIVE.format(block="unfinished.finishing()", rounds=8 * 10**6)) == (0, "heard\n", "")

@@ -46,7 +46,7 @@ def test_every_client_sees_the_same_rows(resnet18: Path, charz: Charz, tmp_path:
     assert_same_rows(plain, pl.read_parquet(out))
     done = charz("sql", query, "--db", str(resnet18), "--format", "csv")
     text = pl.read_csv(io.StringIO(done.stdout), schema=plain.schema)
-    # CSV cannot tell an empty text from a missing one.
+    # CSV has one form for an empty and a missing text.
     filled = pl.selectors.string().fill_null("")
     assert_same_rows(plain.with_columns(filled), text.with_columns(filled))
 
@@ -102,7 +102,7 @@ ATTACKS = (
 
 @pytest.fixture(scope="module")
 def alone(resnet18: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy in a folder of its own, where nothing may appear."""
+    """The copy is in a folder of its own, where no file may appear."""
     return Path(shutil.copy(resnet18, tmp_path_factory.mktemp("alone") / resnet18.name))
 
 

@@ -85,8 +85,8 @@ def test_headings_are_told_apart_by_what_they_measure() -> None:
 
 
 def test_every_block_of_a_broken_table_tells_its_rows_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys stand first though they lie apart; of keys that leave less than half of the line those stay that tell rows apart; what is the
-    same in all rows stands above."""
+    """Keys come first even if they are apart. If keys take more than half of the line, only those stay that distinguish rows.
+    Values that all rows share are above the table."""
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     columns = ["hardware", "is_simulated", "backend", "precision", "batch", "power", "latency_s", "energy_j", "peak_memory_byte", "price_basis"]
     rows = [

@@ -57,13 +57,13 @@ power:
 
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
-    """The catalog that ships."""
+    """Shipped catalog."""
     return loader.load()
 
 
 @pytest.fixture(scope="session")
 def shipped() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with the shipped catalog and no model."""
+    """Database with the shipped catalog and no model."""
     connection = workspace.empty()
     yield connection
     connection.close()
@@ -71,13 +71,13 @@ def shipped() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="session")
 def small_part() -> str:
-    """The small part's text."""
+    """Text of the small part."""
     return SMALL_PART
 
 
 @pytest.fixture
 def write_part(tmp_path: Path) -> Callable[..., Path]:
-    """Write the small part with pieces of its text replaced, and more appended."""
+    """Function that writes the small part with pieces of its text replaced, and more appended."""
 
     def write(replace: dict[str, str] | None = None, append: str = "") -> Path:
         text = SMALL_PART

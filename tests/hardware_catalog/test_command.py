@@ -84,7 +84,7 @@ def test_a_file_is_checked_without_reading_the_catalog_or_making_triggers(
 def test_check_says_what_a_part_lacks_to_answer(
     capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]
 ) -> None:
-    """No policy computes in 4-bit integers; a part of the template and every shipped one answer."""
+    """No policy computes in 4-bit integers; the template's part and every shipped part have answers."""
     four_bits = write_part(
         {"family: gpu": "family: npu", "precision: fp16": "precision: int4", "accumulator: fp32": "accumulator: int32"}
     )

@@ -62,7 +62,7 @@ def test_a_stated_number_is_met_exactly(shipped: duckdb.DuckDBPyConnection) -> N
 
 @pytest.fixture
 def small(tmp_path: Path, once: Callable[..., Path], few_parts: Path) -> duckdb.DuckDBPyConnection:
-    """A file of some shipped parts and the small one, as a client opens it."""
+    """File of some shipped parts and the small one, as a client opens it."""
     made = once("parts.duckdb", lambda path: _with_small_part(Path(shutil.copy(few_parts, path))))
     shutil.copy(made, tmp_path / "parts.duckdb")
     return duckdb.connect(str(tmp_path / "parts.duckdb"), config={"threads": 1})

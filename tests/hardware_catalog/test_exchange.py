@@ -63,7 +63,7 @@ def test_scale_sim(tmp_path: Path) -> None:
 
 
 def test_what_stays_in_the_array_is_the_parts(tmp_path: Path) -> None:
-    """The file decides how its part computes; a part without an entry computes like its family."""
+    """The file decides the dataflow of its part; a part without an entry has that of its family."""
     for word, expected in (("os", "output_stationary"), ("is", "input_stationary"), ("", None)):
         text = SCALE_SIM.format(mode="USER").replace("Dataflow : ws", f"Dataflow : {word}")
         design = exchange.of_scale_sim(written(tmp_path, "a.cfg", text), 200e6, None)

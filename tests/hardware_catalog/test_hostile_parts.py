@@ -156,7 +156,7 @@ def _refused_or_read(path: Path, catalog: Catalog) -> None:
 
 
 def changed(data: st.DataObject, text: str) -> str:
-    """Replace one to three of the part's values, at any place, by anything."""
+    """Replace one to three of the part's values, at any place, by any value."""
     part: dict[str, Any] = yaml.safe_load(text)
     for _ in range(data.draw(st.integers(1, 3))):
         place: Any = part

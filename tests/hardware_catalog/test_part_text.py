@@ -25,7 +25,7 @@ FAMILIES = ("cpu", "gpu", "tpu", "kpu", "npu", "dsp")
 
 
 def stated(rows: dict[type[Row], list[Row]], part: str) -> dict[str, set[tuple[tuple[str, Any], ...]]]:
-    """Rows of a part without its name, and without what charz fills itself."""
+    """Return the rows of a part without its name and without values that charz fills."""
     found = {}
     for row_type, of_type in rows.items():
         if "hardware" not in row_type.model_fields or row_type is HardwareAlias:
@@ -35,7 +35,7 @@ def stated(rows: dict[type[Row], list[Row]], part: str) -> dict[str, set[tuple[t
         found[row_type.TABLE] = {
             tuple((name, value) for name, value in row.model_dump().items() if name not in hidden)
             for row in of_part
-            if not getattr(row, "field", "").startswith(("price.", "list_price.", "usual_host."))  # tables of their own
+            if not getattr(row, "field", "").startswith(("price.", "list_price.", "usual_host."))  # stored in other tables
         }
     return found
 
@@ -114,7 +114,7 @@ def test_a_number_may_be_written_with_its_unit(text: str, unit: str, value: floa
     ],
 )  # fmt: skip
 def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_engine: str) -> None:
-    """As datasheets write it; what is kept is in the unit of the engine."""
+    """Values have the units of datasheets; the database stores the units of the engine."""
     reader = part_file._Reader(Path("x.yaml"))
     number = reader.leaf("x", {"value": value, "unit": unit, "source": "s", "confidence": "assumed"})
     assert number.value == pytest.approx(si, rel=1e-15) and number.unit == of_engine and not reader.problems
@@ -129,7 +129,7 @@ def test_a_unit_may_be_a_multiple(value: float | str, unit: str, si: float, of_e
     ],
 )  # fmt: skip
 def test_a_template_is_in_units_that_people_write(value: float, unit: str, text: str) -> None:
-    """Which mean the same number when they are read again."""
+    """Both mean the same number when they are read again."""
     shown, of_people = units.readable(value, unit)
     assert f"{shown} {of_people}" == text
     assert units.to_si(of_people) == (unit, value / shown) or of_people == unit

@@ -1,4 +1,4 @@
-"""Parts are read by the rules of YAML 1.2, each key once, and their names lead nowhere."""
+"""Parts are read by the rules of YAML 1.2 with unique keys, and their names cannot be paths."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_tags_aliases_and_keys_of_several_values_are_refused(tmp_path: Path, tex
 
 
 def test_the_shipped_parts_say_what_they_said() -> None:
-    """By both readers: none of them rests on what YAML 1.1 reads otherwise."""
+    """Both readers agree: no shipped part contains a value that YAML 1.1 reads differently."""
     for path in sorted(ROOT.glob("parts/*/*.yaml"))[::7]:
         assert document.read(path) == yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 

@@ -83,11 +83,11 @@ def _names(module: torch.nn.Module) -> list[str]:
 
 @pytest.fixture(scope="session")
 def rows() -> dict[type[Row], list[Row]]:
-    """The catalog that ships with charz."""
+    """Catalog that ships with charz."""
     return loader.load().rows
 
 
 @pytest.fixture(scope="session")
 def rules(rows: dict[type[Row], list[Row]]) -> Rules:
-    """The rules that ship with charz."""
+    """Rules that ship with charz."""
     return from_rows(rows)

@@ -97,7 +97,7 @@ class Block(nn.Module):
 
 
 class Plain(nn.Module):
-    """Ten layers alike, one after the other."""
+    """Ten equal layers in sequence."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Listed(Plain):
 
 
 class InOrder(Plain):
-    """Layers of two alternating kinds that are called as one module."""
+    """Layers of two alternating kinds, called as one module."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class Twice(Plain):
 
 
 class InPlace(Plain):
-    """Layers that add to one storage, and make constants."""
+    """Layers that add to one storage and create constants."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         total = torch.zeros_like(x)
@@ -188,7 +188,7 @@ def test_modules_repeat(kind: type[nn.Module], patterns: list[Any], train: bool)
 
 
 class Different(Plain):
-    """One layer is wider."""
+    """A model with one wider layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class Different(Plain):
 
 
 class Rising(Plain):
-    """Layers with a number of their own that differs in each."""
+    """Layers with a number of their own, different in each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ def test_layers_that_differ_do_not_repeat(kind: type[nn.Module]) -> None:
 
 
 class Numbered(Plain):
-    """The owner skips by a layer's number."""
+    """A model that skips layers by their numbers."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         for i, layer in enumerate(self.layers):
@@ -247,7 +247,7 @@ class Ranged(Plain):
 
 
 class Zipped(Plain):
-    """A model that zips layers with something else."""
+    """A model that zips layers with other values."""
 
     def run(self, x: torch.Tensor) -> torch.Tensor:
         for scale, layer in zip(range(10), self.layers, strict=False):
@@ -256,7 +256,7 @@ class Zipped(Plain):
 
 
 class Own(Block):
-    """A layer that changes its work from the seventh on."""
+    """A layer that computes differently from the seventh on."""
 
     def forward(self, x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
         return super().forward(x, scale) if self.number < 6 else x
@@ -311,7 +311,7 @@ class Beside(Plain):
 
 
 class Shared(Plain):
-    """One layer run ten times."""
+    """A model that runs one layer ten times."""
 
     def __init__(self) -> None:
         super().__init__()

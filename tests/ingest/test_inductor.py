@@ -1,4 +1,4 @@
-"""The fusion rules against what inductor plans on this machine."""
+"""Fusion rules compared with inductor's plan on this machine."""
 
 from __future__ import annotations
 

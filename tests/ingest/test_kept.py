@@ -1,4 +1,4 @@
-"""A trace that is kept is data: it comes back as it was, and what is no trace is nothing."""
+"""A stored trace is data: it is read unchanged, and other contents are ignored."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_pickle_that_was_put_there_does_not_run(
 def test_a_process_that_writes_no_rows_is_told(
     compiled: rules.Rules, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the model's own code prints into the answer is read as data, and nothing else."""
+    """Text that the model's own code prints into the answer is read as data."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "net.py").write_text("import os\nos.write(1, b'cos\\nsystem\\n(S\"touch ran\"\\ntR.')\nraise SystemExit\n")
     with pytest.raises(CharzError):

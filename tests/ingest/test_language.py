@@ -135,7 +135,7 @@ def test_a_fixed_sequence_attends_to_itself(ingested: Ingest) -> None:
 
 @pytest.mark.default
 def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
-    """Engines run it so: a sink is one more term of a row's sum. No scores of all positions are stored."""
+    """Engines run the sink as one more term of a row's sum. No scores of all positions are stored."""
     found = ingested("GptOss")
     assert found.model["is_sequence_symbolic"]
     assert found.model["has_context"]
@@ -144,7 +144,7 @@ def test_attention_with_sinks_is_one_operator(ingested: Ingest) -> None:
 
 
 def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested: Ingest) -> None:
-    """The library runs it so: a product, the sinks joined to the scores, a softmax and a product in each layer, with one mask
+    """The library runs a product, joins the sinks to the scores, and runs a softmax and a product in each layer, with one mask
     for all layers."""
     found = ingested("GptOss", settings=(("attn_implementation", "eager"),))
     names = Counter(column(found, Operator, "aten_operator"))
@@ -156,7 +156,7 @@ def test_attention_with_sinks_runs_step_by_step_where_that_is_asked_for(ingested
 
 
 THROWN_AWAY = {"Lfm2": 64 * 3, "Mamba": 2 * 128 * 4}
-"""Multiplications for an unused result: one more of each channel of each convolution."""
+"""Multiplications for an unused result: one more for each channel of each convolution."""
 
 KEYS = {("qk", "n"), ("av", "k")}
 """Steps and dimensions of an attention's products that count the keys."""
@@ -191,7 +191,7 @@ def test_a_step_goes_on_from_what_a_prompt_left(ingested: Ingest, family: str) -
 
 
 def test_a_prompt_that_keeps_states_answers_a_step(ingested: Ingest) -> None:
-    """The states are its inputs: one trace answers both, as for models that keep only keys and values."""
+    """The states are inputs: one trace answers both phases, as for models that keep only keys and values."""
     assert ingested("Lfm2").model["has_context"]
     assert ingested("Llama").model["has_context"]
 

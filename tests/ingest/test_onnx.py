@@ -1,4 +1,4 @@
-"""ONNX files: what exporters wrote counts as the model that it was; `benchmarks/onnx_files.py` tries twenty models."""
+"""ONNX files: an exported file has the counts of the original model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ onnx = pytest.importorskip("onnx")
 
 
 def saved(path: Path, nodes: list[object], inputs: dict[str, list[object]], weights: dict[str, torch.Tensor]) -> Path:
-    """A file with these nodes; the output is that of the last, its type float."""
+    """Make a file with these nodes; the output is that of the last, of type float."""
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     given = [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()]
     made = [helper.make_tensor_value_info(nodes[-1].output[0], kind, None)]  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ def lowered(path: Path) -> Graph:
 
 
 def moving(graph: Graph) -> list[str]:
-    """Operators that are no views, without their overload."""
+    """List the operators other than views, without their overload."""
     return [o.aten_operator.split(".")[1] for o in graph.operators if not o.is_view]
 
 
@@ -99,7 +99,7 @@ def test_an_operator_in_a_form_that_is_not_read_is_named(tmp_path: Path) -> None
 
 
 def test_parts_of_a_sequence_are_the_parts(tmp_path: Path) -> None:
-    """Split by a size, by one with its axis lost, joined again along a new axis."""
+    """Values are split by a size, one of them loses its axis, and all are joined along a new axis."""
     node = onnx.helper.make_node
     nodes = [
         node("SplitToSequence", ["x", "size"], ["halves"], axis=1), node("SequenceAt", ["halves", "one"], ["last"]),
@@ -122,7 +122,7 @@ def test_what_is_no_file_of_onnx_is_refused(tmp_path: Path) -> None:
 
 
 class Block(nn.Module):
-    """A convolution, attention, a gate and a normalization, each as exporters take it apart."""
+    """A file has a convolution, attention, a gate and a normalization, each decomposed as by exporters."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,11 +143,11 @@ class Block(nn.Module):
 @pytest.mark.parametrize(("is_dynamo", "is_optimized"), [(True, True), (True, False), (False, False)])
 @pytest.mark.filterwarnings("ignore")
 def test_an_exported_model_is_the_model(tmp_path: Path, is_dynamo: bool, is_optimized: bool) -> None:
-    """As an exporter writes it, as it writes it without its optimizer, and as the older one does."""
+    """The files are written by the exporter, by the exporter without its optimizer, and by the older exporter."""
     pytest.importorskip("onnxscript")
     module, path = Block().eval(), tmp_path / "net.onnx"
     for parameter in module.parameters():
-        nn.init.normal_(parameter)  # equal ones would be stored once
+        nn.init.normal_(parameter)  # equal weights would be stored once
     if is_dynamo:
         shapes = ({0: torch.export.Dim("batch", min=2, max=64)},)
         given = (torch.randn(2, 3, 16, 16),)

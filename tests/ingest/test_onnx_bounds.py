@@ -1,4 +1,4 @@
-"""Graphs of ONNX that no exporter wrote: refused in a line and in no time."""
+"""ONNX graphs that no exporter writes are refused in one line, at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_name_that_is_written_twice(tmp_path: Path, nodes: list[onnx.NodeProto
 
 
 def test_more_nodes_than_are_read(tmp_path: Path) -> None:
-    """A hundred thousand are refused in 5 U with the limit."""
+    """With the limit a hundred thousand nodes are refused in 5 U."""
     spec = written(tmp_path, [relu(f"y{i}" if i else "x", f"y{i + 1}") for i in range(100_000)], [1, 5])
     begun = time.process_time()
     exec("for _ in range(10_000_000): pass", {})

@@ -1,4 +1,4 @@
-"""Loops, branches and functions of ONNX files: what they run is in the graph, step by step."""
+"""Loops, branches and functions of ONNX files: the graph contains each executed step."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def node(operator: str, inputs: Sequence[str], outputs: Sequence[str], **attribu
 
 
 def saved(path: Path, made: Any, functions: Sequence[Any] = (), domains: Sequence[str] = ()) -> Any:
-    """A file of a graph, as a request."""
+    """Make a request for the file of a graph."""
     imports = [onnx.helper.make_opsetid("", 21), *(onnx.helper.make_opsetid(d, 1) for d in domains)]
     onnx.save(onnx.helper.make_model(made, opset_imports=imports, ir_version=10, functions=functions), str(path))
     return build(parse(str(path)))
 
 
 def agrees(path: Path, request: Any, **given: np.ndarray) -> None:
-    """Fail unless the steps make of values what the standard's own evaluation does."""
+    """Assert that the steps compute the results of the standard's own evaluation."""
     from onnx.reference import ReferenceEvaluator
 
     wanted = ReferenceEvaluator(str(path)).run(None, given)
@@ -55,7 +55,7 @@ ROWS: Sizes = {"x": (FLOAT, [4, 32])}
 
 
 def product(weight: str = "w") -> Any:
-    """A body of a loop that multiplies what it carries with a weight from around it."""
+    """Build the body of a loop that multiplies its carried value by a weight from outside."""
     nodes = [node("MatMul", ["c", weight], ["d"]), node("Identity", ["go"], ["on"])]
     return graph(
         nodes,
@@ -65,7 +65,7 @@ def product(weight: str = "w") -> Any:
 
 
 def test_a_loop_of_a_constant_count_is_its_steps(tmp_path: Path) -> None:
-    """Six products of 4 x 32 x 32 = 4,096, one after the other, each of the same weight."""
+    """Six products of 4 x 32 x 32 = 4,096 in sequence, all with the same weight."""
     held = {"n": 6, "go": True, "w": np.zeros((32, 32), np.float32)}
     made = graph([node("Loop", ["n", "go", "x"], ["y"], body=product())], ROWS, {"y": ROWS["x"]}, held)
     found = pipeline.to_graph(saved(tmp_path / "net.onnx", made))[0]
@@ -89,7 +89,7 @@ def test_a_scan_runs_once_a_slice(tmp_path: Path) -> None:
 
 
 def running_sums(path: Path, size: int, **attributes: Any) -> Any:
-    """A scan of three rows of five that carries a sum and gives its negative at each step."""
+    """Build a scan of three rows of five that carries a sum and outputs its negative at each step."""
     nodes = [node("Add", ["v", "c"], ["d"]), node("Neg", ["d"], ["o"])]
     one = (FLOAT, [size])
     body = graph(nodes, {"c": one, "v": one}, {"d": one, "o": one})
@@ -103,8 +103,8 @@ def test_a_scan_is_what_the_standard_says(tmp_path: Path) -> None:
 
 
 def test_a_scan_along_another_axis_and_from_the_end(tmp_path: Path) -> None:
-    """Columns 14 to 0 of rows 0 to 14: their sums from the right, the last step's first; the standard's own evaluation takes
-    neither."""
+    """Columns 14 to 0 of rows 0 to 14 give their sums from the right, the last step's first. The standard's own evaluation
+    supports neither."""
     request = running_sums(
         tmp_path / "net.onnx",
         3,
@@ -120,7 +120,7 @@ def test_a_scan_along_another_axis_and_from_the_end(tmp_path: Path) -> None:
 
 
 def test_a_scan_over_numbers_that_a_file_holds(tmp_path: Path) -> None:
-    """2 and 3 added, one after the other; the numbers themselves are no operators."""
+    """2 and 3 are added in sequence; the numbers themselves are not operators."""
     one = (FLOAT, [4])
     nodes = [node("Cast", ["v"], ["f"], to=FLOAT), node("Add", ["c", "f"], ["d"])]
     body = graph(nodes, {"c": one, "v": (INT64, [])}, {"d": one})
@@ -160,7 +160,7 @@ def test_a_loop_ends_where_its_condition_says_no_or_at_its_limit(tmp_path: Path,
 
 
 def test_graphs_within_nodes_may_call_their_values_alike(tmp_path: Path) -> None:
-    """Two loops, each with a weight called `w` in its body, of other sizes: 2 x 4 x 32 x 32, then 3 x 4 x 32 x 8 and 8 x 32."""
+    """The bodies of two loops have weights of one name `w` with different sizes: 2 x 4 x 32 x 32, then 3 x 4 x 32 x 8 and 8 x 32."""
     bodies = []
     for rows, columns in ((32, 32), (32, 8)):
         nodes = [node("MatMul", ["c", "w"], ["p"]), node("MatMul", ["p", "v"], ["d"]), node("Identity", ["go"], ["on"])]
@@ -250,7 +250,7 @@ def test_an_operator_that_is_not_read_within_a_loop_is_named(tmp_path: Path) -> 
 
 
 def test_a_product_that_is_a_result_too_keeps_its_own(tmp_path: Path) -> None:
-    """The bias added to it is then not part of it."""
+    """The bias that is added later is then a separate operator."""
     held = {"w": np.zeros((32, 8), np.float32), "b": np.zeros(8, np.float32)}
     nodes = [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["y"])]
     made = graph(nodes, ROWS, {"p": (FLOAT, [4, 8]), "y": (FLOAT, [4, 8])}, held)
@@ -266,7 +266,7 @@ def test_a_value_that_nothing_makes_is_named(tmp_path: Path) -> None:
 
 
 def test_functions_and_operators_of_others_are_what_they_are_defined_as(tmp_path: Path) -> None:
-    """One of the file's own, and one that the standard defines by others: x / (1 + |x|)."""
+    """One function is of the file, and one the standard defines by others: x / (1 + |x|)."""
     helper = onnx.helper
     twice = helper.make_function(
         "mine", "Twice", ["a"], ["b"], [node("Add", ["a", "a"], ["b"])], [helper.make_opsetid("", 21)]

@@ -1,4 +1,4 @@
-"""Operators that exporters of language models write, in ONNX's own domain and in that of ONNX Runtime."""
+"""Operators that exporters of language models use, in ONNX's own domain and in that of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Arrays = dict[str, np.ndarray]
 def model(
     nodes: Sequence[Any], inputs: dict[str, Any], outputs: Sequence[str], weights: Arrays | None = None, opset: int = 23
 ) -> Any:
-    """A model of these nodes; an input is its sizes, or an array of its type and sizes."""
+    """Make a model of these nodes; an input is given by its sizes, or by an array of its type and sizes."""
     helper = onnx.helper
     given = [
         helper.make_tensor_value_info(
@@ -59,13 +59,13 @@ def moving(graph: Graph) -> list[str]:
 
 
 def called(operator: str, *operands: Any, outputs: int = 1, **attributes: Any) -> Any:
-    """What an operator makes of tensors."""
+    """Run an operator on tensors."""
     step = Step(operator, "", (), tuple(f"y{i}" for i in range(outputs)), attributes)
     return TENSOR[operator](step, *operands)
 
 
 def reference(operator: str, operands: Arrays, outputs: Sequence[str], **attributes: Any) -> list[np.ndarray]:
-    """What the standard's own evaluation makes of arrays."""
+    """Evaluate arrays by the standard's own implementation."""
     from onnx.reference import ReferenceEvaluator
 
     made = model([node(operator, list(operands), outputs, **attributes)], operands, outputs)
@@ -87,7 +87,7 @@ def test_attention_of_shared_heads_counts_every_query_head(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_attention_is_what_the_standard_says(is_packed: bool) -> None:
-    """With what is kept of earlier tokens, a mask and a scale of its own; four queries share a key."""
+    """The attention has a cache of earlier tokens, a mask and a scale of its own; four queries share a key."""
     shape, keys = ((2, 5, 4 * 8), (2, 3, 2 * 8)) if is_packed else ((2, 4, 5, 8), (2, 2, 3, 8))
     operands = {
         "q": random(*shape), "k": random(*keys), "v": random(*keys), "mask": random(5, 7), "pk": random(2, 2, 4, 8),
@@ -110,7 +110,7 @@ def test_products_of_attention_as_a_result_are_refused() -> None:
 @pytest.mark.parametrize("angles", [4, 2])
 @pytest.mark.parametrize("has_positions", [True, False])
 def test_rotation_is_what_the_standard_says(interleaved: int, angles: int, has_positions: bool) -> None:
-    """Of whole heads, and of half of each; by position, and by a row for each token."""
+    """Rotations are of whole heads and of half of each, by position and by a row for each token."""
     tables = (10, angles) if has_positions else (2, 5, angles)
     operands = {"x": random(2, 5, 3 * 8), "cos": random(*tables), "sin": random(*tables)}
     if has_positions:
@@ -126,7 +126,7 @@ def test_rotation_is_what_the_standard_says(interleaved: int, angles: int, has_p
 
 
 def test_attention_of_groups_rotates_and_keeps() -> None:
-    """Packed or not, it is the rotation of queries and keys and then attention over what was kept and what is new."""
+    """Packed or not, it is the rotation of queries and keys and then attention over cached and new tokens."""
     query, key, value = (torch.tensor(random(2, 3, heads * 8)) for heads in (4, 2, 2))
     past = [torch.tensor(random(2, 2, 5, 8)) for _ in range(2)]
     tables = [torch.tensor(random(20, 4)) for _ in range(2)]
@@ -143,7 +143,7 @@ def test_attention_of_groups_rotates_and_keeps() -> None:
 
 
 def test_attention_of_many_heads_takes_its_operands_packed_or_single() -> None:
-    """With the biases of the layers before it, which packed operands have already."""
+    """The operator adds the biases of the preceding layers, which packed operands contain already."""
     query, key, value = (torch.tensor(random(2, 3, 16)) for _ in range(3))
     added = torch.tensor(random(48))
     plain = [v + p for v, p in zip((query, key, value), added.split(16), strict=True)]
@@ -227,7 +227,7 @@ def test_a_product_of_four_bits_reads_half_a_byte_a_weight(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("is_turned", [True, False])
 def test_a_weight_that_is_expanded_for_a_product_is_read_in_few_bits(tmp_path: Path, is_turned: bool) -> None:
-    """As quantizers write it in the standard's own operators, the matrix with its inputs first or its outputs."""
+    """Quantizers write it in the standard's own operators, with the inputs or the outputs of the matrix first."""
     shape = (96, 64) if is_turned else (64, 96)
     stored = onnx.helper.make_tensor("w", onnx.TensorProto.INT4, shape, np.zeros(96 * 64, np.int8))
     nodes = [node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32)]
@@ -249,7 +249,7 @@ def test_other_widths_are_refused(tmp_path: Path) -> None:
 
 
 def decoder(path: Path) -> Path:
-    """A layer as the model builder of ONNX Runtime writes it: 4 heads of 16 on 2, 64 wide, 128 within, 512 words."""
+    """Build a layer as the model builder of ONNX Runtime writes it: 4 heads of 16 on 2, width 64, inner width 128, 512 words."""
     weights: Arrays = {"emb": np.zeros((512, 32), np.uint8), "emb_s": np.zeros((512, 2), np.float32)}
     weights |= {name: np.zeros(64, np.float32) for name in ("n1", "n2", "n3")}
     weights |= {name: np.zeros((1024, 8), np.float32) for name in ("cos", "sin")}
@@ -288,8 +288,8 @@ def decoder(path: Path) -> Path:
 
 
 def test_a_decoder_of_the_model_builder(tmp_path: Path) -> None:
-    """Per token 64 x (64 + 32 + 32 + 64) + 3 x 64 x 128 + 64 x 512 = 69,632; as many tokens are kept as are new, so that attention
-    takes 2 x 4 x 16 x S x 2 S. A note lists what is not counted."""
+    """Per token 64 x (64 + 32 + 32 + 64) + 3 x 64 x 128 + 64 x 512 = 69,632. The cache has as many tokens as are new, so that
+    attention takes 2 x 4 x 16 x S x 2 S. A note lists the operators that are not counted."""
     graph, traced = pipeline.to_graph(build(parse(str(decoder(tmp_path / "net.onnx")))))
     assert total(graph, "macs") == {(1, 1, 0): 69_632.0, (1, 2, 0): 256.0}
     assert moving(graph).count("scaled_dot_product_attention") == 1
@@ -299,7 +299,7 @@ def test_a_decoder_of_the_model_builder(tmp_path: Path) -> None:
     )
     (looked_up,) = (o for o in graph.operators if o.operator_class == "embedding")
     moved = {graph.tensors[t].precision: evaluate(looked_up.accesses[t], 1, 10) for t in looked_up.accesses}
-    assert moved == {"uint4": 10 * 64, "fp32": 10 * 2}  # ten tokens: their rows, and the scales of these
+    assert moved == {"uint4": 10 * 64, "fp32": 10 * 2}  # ten tokens: their rows, and the scales of these rows
     assert evaluate(looked_up.steps[0].quantities["flops"], 1, 10) == 10 * 64 * 2
 
 
@@ -322,12 +322,12 @@ class Layer(torch.nn.Module):
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_exported_layer_is_the_layer(tmp_path: Path) -> None:
-    """As the exporter of PyTorch writes it since opset 23: attention and normalization in one operator each."""
+    """The exporter of PyTorch writes attention and normalization as one operator each since opset 23."""
     pytest.importorskip("onnxscript")
     module, path = Layer().eval(), tmp_path / "net.onnx"
     shapes = ({0: torch.export.Dim("batch", min=2, max=64), 1: torch.export.Dim("length", min=2, max=64)},)
     for parameter in module.parameters():
-        torch.nn.init.normal_(parameter)  # equal ones would be stored once
+        torch.nn.init.normal_(parameter)  # equal weights would be stored once
     given = (torch.randn(2, 5, 32),)
     torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False, opset_version=23)
     assert {"Attention", "RMSNormalization"} <= {n.op_type for n in onnx.load(path).graph.node}
@@ -345,8 +345,8 @@ def test_what_is_new_is_written_into_a_cache(tmp_path: Path) -> None:
 
 
 def test_an_attention_with_a_state_is_read_as_it_is_defined(tmp_path: Path) -> None:
-    """Six tokens, one after the other: of each head the state times the key, key times value, and the state times the query,
-    16 x 16 each."""
+    """Six tokens in sequence: for each head the state times the key, key times value, and the state times the query, 16 x 16
+    each."""
     packed, gates = [1, 6, 32], [1, 6, 2]
     inputs = {"q": packed, "k": packed, "v": packed, "past": [1, 2, 16, 16], "decay": gates, "beta": gates}
     nodes = [node("LinearAttention", list(inputs), ["y", "state"], q_num_heads=2, kv_num_heads=2)]
@@ -355,7 +355,7 @@ def test_an_attention_with_a_state_is_read_as_it_is_defined(tmp_path: Path) -> N
 
 
 def test_a_definition_that_cannot_be_put_in_is_named(tmp_path: Path) -> None:
-    """The package of ONNX takes none whose operands are left out."""
+    """The ONNX package refuses the operator without its optional operands."""
     inputs = {"q": [1, 6, 32], "decay": [1, 6, 2]}
     nodes = [
         node("LinearAttention", ["q", "q", "q", "", "decay", "decay"], ["y", "state"], q_num_heads=2, kv_num_heads=2)

@@ -73,7 +73,7 @@ def test_a_models_name_is_one_to_ingest() -> None:
 
 @pytest.mark.parametrize(("asked", "is_fused"), [("sdpa", True), ("eager", False)])
 def test_attention_of_transformers_runs_as_asked(asked: str, is_fused: bool) -> None:
-    """It is fused, or in products and a softmax of their own; the name contains the choice."""
+    """Attention is fused, or separate products and a softmax; the name contains the choice."""
     small = "num_hidden_layers=1,hidden_size=64,num_attention_heads=2,intermediate_size=64"
     request = build(parse(f"hf:vit-base-patch16-224,{small},attn_implementation={asked}"))
     assert request.name.endswith(f",attn_implementation={asked}")

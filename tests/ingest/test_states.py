@@ -93,8 +93,8 @@ def test_no_state_is_kept_for_each_token(hybrid: Graph) -> None:
 
 
 def test_work_of_the_delta_rule(hybrid: Graph) -> None:
-    """Three products of 16 x 8 a token and head; within a chunk of 64, every token except one meets all of it, with keys of 16 and
-    values of 8: three keys and two values (the scores of keys and of queries, the system's two right sides, the result)."""
+    """Three products of 16 x 8 a token and head. Within a chunk of 64, every token except one meets all of it, with keys of 16
+    and values of 8: three keys and two values (the scores of keys and of queries, the system's two right sides, the result)."""
     (operator,) = of(hybrid, "delta_rule")
     macs = {s.step: s.quantities["macs"] for s in operator.steps if "macs" in s.quantities}
     for batch, length in ((1, 1), (3, 100)):

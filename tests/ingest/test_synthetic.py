@@ -1,4 +1,4 @@
-"""Members of the synthetic families: work by hand, names, impossible sizes."""
+"""Members of the synthetic families: work computed by hand, names, impossible sizes."""
 
 from __future__ import annotations
 

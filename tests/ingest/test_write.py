@@ -1,4 +1,4 @@
-"""Rows of models in a file: found by name, replaced whole, with distinct keys."""
+"""Rows of models in a file are found by name, replaced as a whole, and have distinct keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of few parts with a network, the same trained, a language model, and one that keeps a latent of keys and values."""
+"""A file of few parts with a network, the same network for training, a language model, and one whose cache is a latent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATENT = [
     "vocab_size=1024", "q_lora_rank=64", "kv_lora_rank=64", "qk_rope_head_dim=16", "qk_nope_head_dim=32", "v_head_dim=32",
     "head_dim=16", "n_routed_experts=4", "num_experts_per_tok=2", "n_group=1", "topk_group=1", "moe_intermediate_size=64", "first_k_dense_replace=1",
 ]  # fmt: skip
-"""DeepSeek-V3 with two layers, of which one has experts; 64 + 16 numbers of a latent a token and layer."""
+"""DeepSeek-V3 with two layers, one of them with experts; its latent has 64 + 16 numbers a token and layer."""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ def _make(path: Path) -> None:
     images = [torch.zeros(2, 3, 32, 32)]
     with charz.open(path) as db:
         with db.changing(fills=False) as connection:
-            # Few scenarios, so that their answers are filled in seconds.
+            # Only few scenarios, so that their answers are filled in seconds.
             connection.execute("DELETE FROM scenario WHERE batch > 1 OR phase <> 'forward' OR sequence IS NOT NULL")
         db.ingest(Net(), inputs=images, name="net", no_answers=True)
         db.ingest(Net(), inputs=images, name="net_trained", train=True, no_answers=True)
@@ -49,6 +49,6 @@ def _make(path: Path) -> None:
 
 @pytest.fixture
 def db(networks: Path) -> Iterator[Session]:
-    """A session that has answered nothing yet."""
+    """Session without earlier answers."""
     with charz.open(networks) as db:
         yield db

@@ -1,4 +1,4 @@
-"""Questions to a session, each with the axes on which it may be widened."""
+"""Questions to a session, each with the axes that may take several values."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ VALUES: Mapping[str, Sequence[Any]] = {
     "tensor": (1, 2),
     "zero": ("0", "3"),
 }
-"""Values that each axis of a question is drawn from."""
+"""Values of each axis of a question."""
 
 COLUMNS = {"models": "model", "on": "hardware", "devices": "device_count", "cap": "power"}
-"""Columns in which an answer names the value of an axis, where the name is another."""
+"""Column of an answer that names the value of an axis, if their names differ."""
 
 
 CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
-"""Columns that an answer has where its question names several values of them."""
+"""Columns that an answer has if its question names several values of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Command:
 
     method: str
     base: Mapping[str, Any]
-    """Parameters of the question that is not widened."""
+    """Parameters of the question with one value for each axis."""
     axes: Sequence[str]
     relative: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns that compare the values of an axis with one another, by axis."""
@@ -106,7 +106,7 @@ SINGLE = (
     ("report", {"model": "net", "on": "rtx4090", "section": "concurrency"}),
     ("report", {"model": "latent", "on": "rtx4090", "context": 64, "section": "largest_batch"}),
 )
-"""Questions to methods that answer for one run, or whose answer is a choice among all that is named."""
+"""Questions to methods that answer for one run, or that choose among all named values."""
 
 
 def ask(db: Session, method: str, **named: Any) -> pl.DataFrame | None:

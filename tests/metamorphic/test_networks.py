@@ -1,4 +1,4 @@
-"""A model's names, the order in which its layers are made and a module around it change no answer."""
+"""A model's names, the order of creation of its layers and a wrapping module change no answer."""
 
 from __future__ import annotations
 

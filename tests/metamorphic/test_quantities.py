@@ -1,4 +1,4 @@
-"""Two commands that report one quantity agree, and a quantity moves the right way when its question does."""
+"""Two commands that report one quantity agree, and a quantity changes in the expected direction when its question does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = {"on": "rtx4090", "batch": 4, "precision": "fp16", "backend": "inductor"}
 
 
 def value(db: Session, method: str, column: str, **named: Any) -> float:
-    """The one number of a column."""
+    """Return the only number of a column."""
     frame = ask(db, method, **named)
     assert frame is not None
     (found,) = frame[column].unique().to_list()
@@ -68,7 +68,8 @@ def test_memory_of_a_training_run(db: Session, precision: str) -> None:
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_decode_step_is_what_llm_says(db: Session, devices: int) -> None:
-    """A report of one step agrees with `llm`; kernels of a model that is split are refused, not an empty table."""
+    """A report of one step agrees with `llm`; a request for the kernels of a split model is refused, and does not return an empty
+    table."""
     run = {"on": "h100_sxm5_80", "batch": 2, "precision": "fp16", "backend": "vllm", "context": 64, "devices": devices}
     step = value(db, "report", "latency_s", model="language", phase="decode", **run)
     assert step == pytest.approx(value(db, "llm", "tpot_s", models="language", **run), rel=1e-9)
@@ -120,7 +121,7 @@ def test_a_longer_context_takes_no_less(grown: Session, part: str) -> None:
 
 @pytest.mark.parametrize("column", ["weight_byte", "kv_cache_byte", "kv_cache_token_byte", "peak_memory_byte"])
 def test_devices_share_what_one_holds(grown: Session, column: str) -> None:
-    """A device holds no less than a fair share, and all devices together no less than one."""
+    """A device stores at least a fair share, and all devices together at least as much as one."""
     frame = ask(grown, "llm", models="language", on="h100_sxm5_80", batch=8, context=512, devices="1,2,4,8")
     assert frame is not None
     held = dict(frame.select("device_count", column).iter_rows())
@@ -130,7 +131,7 @@ def test_devices_share_what_one_holds(grown: Session, column: str) -> None:
 
 
 def test_a_group_of_heads_is_held_whole(grown: Session) -> None:
-    """Two heads of keys and values on 8 devices: each device holds one of them, as four devices of 8 have the same."""
+    """With two heads of keys and values on 8 devices each device stores one of them, as on four devices."""
     frame = ask(grown, "llm", models="language", on="h100_sxm5_80", batch=8, context=512, devices="1,2,8")
     assert frame is not None
     held = dict(frame.select("device_count", "kv_cache_token_byte").iter_rows())

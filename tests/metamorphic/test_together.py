@@ -1,4 +1,5 @@
-"""An answer depends on what it names alone: asked together, in any order, again, live or at hand, it is as asked alone."""
+"""An answer depends only on the values that it names: asked together, in any order, again, live or at hand, it equals the answer
+to each alone."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from charz.session import CharzWarning, Session
 from .questions import COMMANDS, SINGLE, VALUES, Command, ask, difference, of_value, widened
 
 MOST_OF_AN_AXIS = 2
-"""Draws of an axis in the default tests."""
+"""Number of draws of an axis in the default tests."""
 
 LONG = 500
-"""Draws of the long run."""
+"""Number of draws of the long run."""
 
 UNSHRUNK = (Phase.explicit, Phase.generate)
-"""Phases of a test that shows the question it drew: to shrink one takes minutes."""
+"""Phases of a test that shows the question it drew, without shrinking, which takes minutes."""
 
 Pair = tuple[Command, str]
 
@@ -31,7 +32,7 @@ PAIRS: list[Pair] = [(command, axis) for command in COMMANDS for axis in command
 
 
 def _drawn_by_default() -> Iterator[Pair]:
-    """Pairs of a method and an axis: every method once and every axis some times."""
+    """Yield pairs of a method and an axis: every method at least once and every axis some times."""
     seen: Counter[str] = Counter()
     for command, axis in sorted(PAIRS, key=lambda pair: (PAIRS.index(pair) * 7) % len(PAIRS)):
         if seen[axis] < MOST_OF_AN_AXIS or not seen[str(command)]:
@@ -41,7 +42,7 @@ def _drawn_by_default() -> Iterator[Pair]:
 
 @st.composite
 def questions_of(draw: st.DrawFn, command: Command, axis: str) -> tuple[Command, list[Any], Any]:
-    """A method with other values of some axes, several values of one axis, and one of these."""
+    """Draw a method with other values of some axes, several values of one axis, and one of these."""
     moved = draw(st.lists(st.sampled_from([a for a in command.axes if a != axis] or [axis]), max_size=2, unique=True))
     base = {**command.base, **{a: draw(st.sampled_from(VALUES[a])) for a in moved if a != axis}}
     values = draw(st.lists(st.sampled_from(VALUES[axis]), min_size=2, max_size=3, unique=True))
@@ -49,7 +50,7 @@ def questions_of(draw: st.DrawFn, command: Command, axis: str) -> tuple[Command,
 
 
 def check_together(path: Path, command: Command, axis: str, values: list[Any], value: Any) -> None:
-    """Hold the rows of one value within a larger answer against the answer to that value alone."""
+    """Compare the rows of one value within a larger answer with the answer to that value alone."""
     with charz.open(path) as db:
         together = ask(db, command.method, **widened(command, axis, values))
     with charz.open(path) as db:
@@ -92,7 +93,7 @@ def test_every_axis_is_drawn_twice() -> None:
 
 @pytest.mark.parametrize(("method", "named"), SINGLE, ids=lambda v: v if isinstance(v, str) else "")
 def test_asked_again_in_one_session(networks: Path, method: str, named: dict[str, Any]) -> None:
-    """The second time, after another question, the answer is the first one's."""
+    """A repeated question after another question has the first answer."""
     with charz.open(networks) as db:
         first = ask(db, method, **named)
         ask(db, "compare", models="net,language", on=named["on"], batch="1,2")
@@ -103,10 +104,10 @@ def test_asked_again_in_one_session(networks: Path, method: str, named: dict[str
 
 @pytest.mark.parametrize("parts", ["i7_13700k,rtx4090", "tpu_v4,kpu_t64"])
 def test_a_trained_model_takes_its_own_backend(networks: Path, parts: str) -> None:
-    """A model that runs on OpenVINO by itself does so next to a trained one, which runs eager."""
+    """A model that runs on OpenVINO alone does so together with a trained one, which runs eager."""
     models = ("net", "net_trained,train", "language")
     with charz.open(networks) as db:
-        # A model's name may hold a comma, so names are given one by one.
+        # A model's name may contain a comma, so names are given one by one.
         together = ask(db, "compare", models=list(models), on=parts, batch=2)
     assert together is not None
     for model in models:
@@ -116,7 +117,7 @@ def test_a_trained_model_takes_its_own_backend(networks: Path, parts: str) -> No
 
 
 def test_a_model_that_runs_on_nothing_is_named_once(db: Session) -> None:
-    """OpenVINO does not train: the trained model is left out in one line, the other answers as alone."""
+    """OpenVINO does not train: one line reports that the trained model is left out, and the other answers do not change."""
     models = ["net", "net_trained,train"]
     with pytest.warns(CharzWarning) as said:
         found = db.compare(models, on="i7_13700k", backend="openvino", batch=2)
@@ -154,7 +155,7 @@ def test_live_and_at_hand(networks: Path, method: str, named: dict[str, Any]) ->
 
 @pytest.mark.parametrize("part", ["rtx4090", "kpu_t256"])
 def test_session_and_plain_sql(networks: Path, part: str) -> None:
-    """A client that knows nothing of charz reads the number that the session prints."""
+    """A plain client reads the number that the session prints."""
     import duckdb
 
     with charz.open(networks) as db:

@@ -1,4 +1,4 @@
-"""A small network, written in several ways that compute the same."""
+"""A small network, written in several ways that compute the same result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Net(nn.Module):
 
 
 class Renamed(nn.Module):
-    """The same with other names, its layers made in another order."""
+    """The same network with other names, its layers created in another order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Renamed(nn.Module):
 
 
 class Wrapped(nn.Module):
-    """The same within another module."""
+    """The same network within another module."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Engines of their own for the tests: processes that die with them."""
+"""Engines for the tests: processes that end with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 
 class Server:
-    """A Sail of its own, in a process."""
+    """Sail in a process of its own."""
 
     def __init__(self, workers: int = 0) -> None:
         with socket.socket() as free:
@@ -51,7 +51,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Server]:
-    """A local cluster of two workers, as `charz engine start` makes it."""
+    """Local cluster of two workers, started as by `charz engine start`."""
     server = Server(workers=2)
     yield server
     server.kill()

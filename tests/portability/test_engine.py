@@ -63,7 +63,7 @@ def both(copy: Path, engine: Server) -> Iterator[tuple[Session, Session]]:
 
 
 BROAD = ("compare", "saturation", "llm")
-"""Methods that ask as others do."""
+"""Methods whose questions are those of other methods."""
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_refresh_fills_by_the_engine_and_goes_on(file: Path, tmp_path: Path, eng
         asked = []
         patched.setattr(remote.Remote, "answers_of", lambda *given: asked.append(given[1]) or run(*given))
         assert session.refresh().rows() == [("answer.stored", count)]
-        # Kept answers are not asked for again.
+        # Stored answers are not requested again.
         assert len(asked) == 2 and (kept.models, kept.hardware) not in [(p.models, p.hardware) for p in asked]
     assert not Store(f"{path}.rows").names(rows.ANSWERS)
     with charz.open(path) as session:
@@ -182,7 +182,7 @@ def test_anybody_s_sql_reads_the_relations_alone(both: tuple[Session, Session], 
 
 @pytest.mark.slow
 def test_rows_that_the_workers_do_not_see(copy: Path, engine: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine is told another folder, as if the same one were not there."""
+    """The engine gets another folder, as if it could not read the same one."""
     monkeypatch.setattr(Store, "address", lambda _, name: f"/nowhere/rows/{name}")
     with (
         charz.open(copy, engine=engine.address) as session,
@@ -207,7 +207,7 @@ def test_rows_of_the_same_name_elsewhere(
         session.report("small", on="rtx4090")
 
 
-# Without an engine
+# Sessions without a running engine
 
 
 def test_duckdb_evaluates_no_model_in_a_session_of_an_engine(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ def test_statements_without_a_model_are_answered_by_the_file(copy: Path, monkeyp
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_place_by_folder_and_by_address(tmp_path: Path, scheme: str) -> None:
-    """An object store is written through the same calls as an address of files."""
+    """An object store is written through the same calls as files."""
     store = Store(f"{scheme}{tmp_path}/place")
     assert store.get("none") is None
     assert store.names() == []

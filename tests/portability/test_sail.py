@@ -1,5 +1,5 @@
-"""Every model view on a second engine: Sail, which speaks Spark Connect and comes from pip without a JVM, over exported
-rows. Wants `pip install -c constraints.txt -e '.[spark]'`."""
+"""Every model view on a second engine: Sail, which speaks Spark Connect and is installed by pip without a JVM, over exported
+rows. Needs `pip install -c constraints.txt -e '.[spark]'`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ pytest.importorskip("transformers", reason="pip install -e '.[zoo]'")
 pytestmark = pytest.mark.slow
 
 MODELS = (("mobilenet_v3_small", (), False), ("hf:gpt2", (("n_layer", "2"),), False), ("hf:gpt2", (("n_layer", "2"),), True))
-"""Names, settings and whether the backward pass is there."""
+"""Names, settings and a flag for the backward pass."""
 PARTS = ("rtx4090", "i7_13700k", "tpu_v4", "kpu_t256")
 REFUSED: dict[str, str] = {}
-"""View -> why Sail does not make or run it. None at pysail 0.7.2."""
+"""View, and the reason why Sail refuses it; empty at pysail 0.7.2."""
 EMPTY = (
     dict.fromkeys(
         ("faulty_answer", "implausible_number", "missing_energy", "part_lack", "part_warning", "refused_measurement"),
@@ -44,12 +44,12 @@ EMPTY = (
     | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "nest_step", "loop_nest_cost"), "nobody has stated a loop nest")
     | {"unscored_measurement": "no measurement is there"}
 )
-"""View -> why it has no rows here, so that nothing is compared."""
+"""View, and the reason why it has no rows here and is not compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
-"""Column that is a small difference -> the column that it is small against: a window's sum ends in other digits with the
+"""Column that is a small difference, and the column that it is small against: the last digits of a window's sum depend on the
 order in which an engine adds."""
 WHOLE = ("model_report", "kernel_mapping")
-"""Reports evaluated in one statement from the exported rows, in one process; a cluster does so in `test_engine`."""
+"""Reports evaluated in one statement from the exported rows, in one process; `test_engine` does so on a cluster."""
 
 MODES = {"one process": {}, "two workers": {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": "2"}}
 """Modes of Sail with their settings."""
@@ -98,23 +98,23 @@ SCENARIOS = [
 
 @dataclass(frozen=True)
 class Exported:
-    """What a Spark session needs."""
+    """Return the settings of a Spark session."""
 
     folder: Path
     models: list[Relation]
     grains: dict[str, list[str]]
-    """View -> columns that tell its rows apart."""
+    """Columns that identify a view's rows, by view."""
     statements: list[spark.Statement]
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of two engines to the same views over the same rows."""
+    """Answers of two engines to the same views over the same rows."""
 
     models: list[Relation]
     grains: dict[str, list[str]]
     duck: duckdb.DuckDBPyConnection
-    """Each view's rows as a table of its name, those of Sail in schema `sail`, of `WHOLE` also in `whole`."""
+    """Connection with each view's rows as a table of its name, those of Sail in schema `sail`, those of `WHOLE` also in `whole`."""
     refused: dict[str, str]
     """Sail's error for each refused view."""
 
@@ -125,7 +125,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 
 
 def export(folder: Path) -> Exported:
-    """Two models on some of the parts and under some of the scenarios of a file."""
+    """Write two models on some of the parts and under some of the scenarios of a file."""
     with file.replace(folder / "charz.duckdb", create=True) as connection:
         catalog = loader.load().rows
         for row_type, rows in catalog.items():
@@ -150,7 +150,7 @@ def export(folder: Path) -> Exported:
 
 
 def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
-    """A measurement of the first model under the first scenario."""
+    """Insert a measurement of the first model under the first scenario."""
     (source,) = connection.execute(f"SELECT source FROM model WHERE model = '{MODELS[0][0]}'").fetchall()[0]
     known: dict[str, Any] = {
         "measurement_id": 1, "model": MODELS[0][0], "model_source": source, "hardware": PARTS[0], "device_count": 1,
@@ -162,7 +162,7 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
 
 @pytest.fixture(scope="module", params=["one process", pytest.param("two workers", marks=pytest.mark.broad)])
 def sail(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A Spark session with a server of its own."""
+    """Yield a Spark session with a server of its own."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in MODES[request.param].items():
             patched.setenv(name, value)
@@ -172,18 +172,18 @@ def sail(request: pytest.FixtureRequest) -> Iterator[Any]:
 def _session() -> Iterator[Any]:
     from pysail.spark import SparkConnectServer
 
-    # pyspark takes a main module without a file, as that of a pytest-xdist worker, for its own doctests, and exits.
+    # pyspark mistakes a main module without a file, such as that of a pytest-xdist worker, for its own doctests, and exits.
     if not hasattr(sys.modules["__main__"], "__file__"):
         sys.modules["__main__"].__file__ = __file__
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of pandas 3
+        warnings.simplefilter("ignore", FutureWarning)  # warning of pandas 3
         from pyspark.sql import SparkSession
 
         server = SparkConnectServer()
         server.start(background=True)
         session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").create()
     yield session
-    session.stop()  # before the server, or the client tries again for minutes
+    session.stop()  # before the server stops, or the client tries again for minutes
     server.stop()
 
 
@@ -198,8 +198,8 @@ def answers(
 def evaluated(
     exported: Exported, sail: Any, folder: Path, whole: Sequence[str], *, is_stacked: bool = True
 ) -> Iterator[Answers]:
-    """Every model made on an engine from the exported rows (not where views are not to be stacked on views); then, in order,
-    evaluated from the rows that it gave for those it reads: each once. `whole` names those evaluated in one statement besides."""
+    """Create every model on an engine over the exported rows (unless views may not read views), then evaluate each once, in
+    order, from the rows of the views that it reads. The views in `whole` are also evaluated in one statement."""
     refused: dict[str, str] = {}
     models = {model.name for model in exported.models}
     for statement in exported.statements:
@@ -230,7 +230,7 @@ def _attempt(refused: dict[str, str], name: str, action: Callable[[], object]) -
 
 
 def _keep(duck: duckdb.DuckDBPyConnection, sail: Any, schema: str, name: str, folder: Path) -> Path:
-    """Evaluate a view of Sail's and keep its rows where DuckDB and Sail find them."""
+    """Evaluate a view on Sail and store its rows for DuckDB and Sail."""
     path = folder / f"{schema}_{name}.parquet"
     parquet.write_table(sail.sql(f"SELECT * FROM {name}").toArrow(), path)
     duck.execute(f"CREATE TABLE {schema}.{name} AS FROM {ddl.literal(str(path))}")
@@ -238,7 +238,7 @@ def _keep(duck: duckdb.DuckDBPyConnection, sail: Any, schema: str, name: str, fo
 
 
 def _replace(duck: duckdb.DuckDBPyConnection, sail: Any, text: str, name: str, folder: Path) -> None:
-    sail.sql(text)  # anew, over what those it reads have become
+    sail.sql(text)  # create it again, over the stored rows of the views that it reads
     path = _keep(duck, sail, "sail", name, folder)
     sail.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT * FROM parquet.`{path}`")
 
@@ -272,7 +272,7 @@ _KEPT = "SELECT table_name FROM duckdb_tables() WHERE schema_name = '{}'"
 
 
 def differences(answers: Answers, schema: str, model: Relation) -> dict[str, Any]:
-    """Columns in which the rows of Sail are not those of DuckDB, with how many rows and the first two values."""
+    """Return the columns in which the rows of Sail differ from those of DuckDB, with the number of rows and the first two values."""
     if model.name in answers.refused:
         return {}
     types, others = (_types(answers.duck, which, model.name) for which in ("main", schema))
@@ -299,7 +299,7 @@ def _first(column: str, types: dict[str, str], both: str) -> str:
 
 
 def _is_wrong(column: str, types: dict[str, str]) -> str:
-    """True where the values of `a` and `b` are not the same; a DOUBLE, to nine digits."""
+    """Return a condition that is true if the values of `a` and `b` differ; DOUBLE is compared to nine digits."""
     condition = f"a.{column} IS DISTINCT FROM b.{column}"
     if types[column] != "DOUBLE":
         return condition

@@ -371,7 +371,7 @@ def chosen(evaluate: Evaluate, first: Record, second: Record, **run: Any) -> lis
     ],
 )  # fmt: skip
 def test_better_in_one_respect(evaluate: Evaluate, better: Record) -> None:
-    """And not worse in the others."""
+    """A choice dominates if it is better in one respect and not worse in the others."""
     assert chosen(evaluate, better, {}) == [(0, None), (1, "a eager fp32 batch 1")]
     assert chosen(evaluate, {"is_simulated": True}, better) == [(1, "b eager fp32 batch 1"), (0, None)]
 

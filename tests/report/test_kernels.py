@@ -127,7 +127,7 @@ def test_partition_report(gives: Gives) -> None:
 
 
 def test_buckets_between(gives: Gives) -> None:
-    """The third of four."""
+    """The kernel is the third of four."""
     row = {"kernel_class": "c", "kernel_kind": "k", "parallelism": "10K-100K", "intensity": "10-100", "flops": 1.0}
     names = {"class": "c", "kind": "k", "threads": "10K-100K", "intensity": "10-100 ops/byte"}
     orders = {"class": 0, "kind": 0, "threads": 3, "intensity": 3}
@@ -277,7 +277,7 @@ def test_kernel_mapping(gives: Gives, changed: Record, expected: Record) -> None
 
 
 def test_of_equal_steps_that_of_fewer_tiles_speaks(gives: Gives) -> None:
-    """Then the first; a kernel that moves data has no step and takes all units."""
+    """Of equal steps the one with fewer tiles counts, then the first; a kernel that moves data has no step and takes all units."""
     steps = [
         STEP | {"kernel_id": 1, "step_id": 3, "tile_count": 4.0},
         STEP | {"kernel_id": 1, "step_id": 4, "tile_count": 4.0, "ideal_s": 3.0 * (1 - 1e-12)},

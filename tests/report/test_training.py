@@ -419,3 +419,17 @@ def test_training_sum(gives: Gives) -> None:
             for i in range(len(kinds))
         ],
     )  # fmt: skip
+
+
+def test_policies_with_rounded_numbers(gives: Gives) -> None:
+    """Weights, results or arithmetic in 8 bits need a check of accuracy; 16 bits, and a kept class without a format, do not."""
+    rows = [("int8", "int8", "fp32", "fp32"), ("w8a16", "fp16", "int8", "fp16"), ("q", "fp16", "fp16", "int8"), ("fp16", "fp16", "fp16", None)]
+    gives(
+        "rounded_policy",
+        [{"policy": "int8"}, {"policy": "w8a16"}, {"policy": "q"}],
+        by=["policy"],
+        precision_policy=[
+            {"policy": p, "operator_class": "*", "compute_precision": c, "weight_precision": w, "activation_precision": a} for p, c, w, a in rows
+        ],
+        precision=[{"precision": "fp32", "bits": 32.0}, {"precision": "fp16", "bits": 16.0}, {"precision": "int8", "bits": 8.0}],
+    )

@@ -1,4 +1,4 @@
-"""Anybody's SQL: it answers, takes what it may, and reaches nothing else."""
+"""Anybody's SQL gets its answer within its limits, and reaches nothing else."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_memory_is_bounded(path: Path, text: str) -> None:
 
 
 class Peak:
-    """The largest memory that a child of this process had, looked at often."""
+    """Return the largest memory of a child of this process, sampled often."""
 
     def __enter__(self) -> Peak:
         self.byte = 0

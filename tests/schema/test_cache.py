@@ -1,4 +1,4 @@
-"""The user's cache: sealed files of his own, within their size, and nothing else."""
+"""The user's cache contains only his own sealed files, within their size."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_somebody_else_put_there_is_deleted_and_named(how: str, place: Path
         path.write_bytes(b"[2]")
     elif how == "another name":
         path = path.rename(path.with_name(path.name.replace("rows", "others")))
-    elif how == "another user's key":  # a cache that came from another machine
+    elif how == "another user's key":  # a cache copied from another machine
         shutil.rmtree(tmp_path / "state")
     elif how == "a link":
         path.rename(tmp_path / "elsewhere")

@@ -1,4 +1,4 @@
-"""An answer is bounded in bytes as in rows, and no text of it is obeyed by what shows it."""
+"""An answer is bounded in bytes and rows, and its texts contain no control characters."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_every_section_answers(db: Session, method: str, models: str | list[str]
 
 @pytest.mark.default
 def test_price_ranks_what_does_not_fit_last(db: Session) -> None:
-    """A batch of 10 million floods any part, and is the cheapest a sample."""
+    """A batch of 10 million exceeds the memory of any part, and is the cheapest a sample."""
     frame = db.compare("small", on="t4", batch=[1, 10_000_000], section="price")
     assert frame.select("batch", "fits_device").rows() == [(1, True), (10_000_000, False)]
     one, many = frame["million_inference_usd"]
@@ -66,8 +66,8 @@ def test_price_ranks_what_does_not_fit_last(db: Session) -> None:
 @pytest.mark.default
 @pytest.mark.parametrize("section", ["run", "price", "saturation"])
 def test_each_part_is_asked_in_a_precision_it_has(section: Any, db: Session) -> None:
-    """What is assumed of its family, int8 of an NPU and bf16 of a TPU, or what comes after that: Gaudi 3 states no int8, TPU v1
-    int8 alone. Parts that differ are said."""
+    """The precision is that assumed for the family (int8 of an NPU, bf16 of a TPU), or the next one: Gaudi 3 states no int8, TPU
+    v1 only int8. A message names parts that differ."""
     expected = {"t4": "fp32", "gaudi3": "bf16", "groq_lpu_v1": "int8", "tpu_v1": "int8"}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -82,7 +82,7 @@ def test_each_part_is_asked_in_a_precision_it_has(section: Any, db: Session) -> 
 
 
 def test_a_question_without_a_precision_asks_what_the_backend_computes_in_by_default(db: Session) -> None:
-    """PyTorch takes TF32 in convolutions, TensorRT in products too, where the part has it; on processors all is one."""
+    """PyTorch uses TF32 in convolutions, TensorRT in products too, if the part has it; on processors all policies are equal."""
     frame = db.compare("small", on="rtx4090,t4,i7_13700k", backend="eager,tensorrt")
     assert {(row["hardware"], row["backend"]): row["precision"] for row in frame.iter_rows(named=True)} == {
         ("rtx4090", "eager"): "torch-fp32", ("rtx4090", "tensorrt"): "tf32", ("t4", "eager"): "torch-fp32",
@@ -117,8 +117,8 @@ def test_parts_that_are_not_named_are_counted(db: Session) -> None:
 
 
 def test_serving_takes_16_bits_where_the_part_has_them(db: Session) -> None:
-    """Processors keep weights in fp16 under llama.cpp, whatever they compute in: the EPYC 9654 has bf16 and no fp16, the i9-10940X
-    neither."""
+    """Under llama.cpp processors keep weights in fp16, whatever they compute in: the EPYC 9654 has bf16 and no fp16, the
+    i9-10940X neither."""
     with pytest.warns(CharzWarning, match="left out: small, its graph gives no step of one token"):
         frame = db.llm(["decoder", "small"], on=["t4", "epyc_9654", "i9_10940x"])
     assert set(frame["model"]) == {"decoder"}
@@ -145,7 +145,7 @@ def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.default
 def test_limits_leave_choices_out_by_reason(db: Session) -> None:
-    """What is too slow, too dear or of unknown price is told apart, and the fastest of each named."""
+    """Choices that are too slow, too expensive or of unknown price are counted separately, each with its fastest."""
     lost = db.recommend("small", latency="1ns", on="t4", section="others")
     assert lost["model"].to_list() == ["small"]
     assert lost["reason"].to_list() == ["too slow"] and lost["fastest"][0].startswith("t4 ")
@@ -154,7 +154,7 @@ def test_limits_leave_choices_out_by_reason(db: Session) -> None:
 
 
 def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
-    """Sorted by what is asked; a price says how far it can be trusted."""
+    """Rows are in the requested order, and a price has a basis."""
     for by, column in {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd"}.items():
         found = db.recommend(["small", "other"], on=["t4", "l4", "kpu_t64"], by=by, top=500)
         known = found[column].drop_nulls()
@@ -176,7 +176,7 @@ def test_two_kinds_of_price_in_one_order_are_said(db: Session) -> None:
 
 
 def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:
-    """And is no cap on the part, which would make runs slower."""
+    """The limit does not cap the part, which would make runs slower."""
     every = db.recommend("small", on=["t4", "l4"], top=500)
     most = every["average_power_w"].median()
     kept = db.recommend("small", on=["t4", "l4"], power=most, top=500)
@@ -187,7 +187,7 @@ def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Se
 
 @pytest.mark.default
 def test_who_draws_more_than_the_limit_beats_nobody() -> None:
-    """A choice of 20 W that one of 40 W beats is on the front below 40 W, and beaten from there on."""
+    """A choice of 20 W that one of 40 W dominates is on the front for limits below 40 W, and dominated from there on."""
     choice = {"fits_device": True, "average_power_w": 20.0, "dominated_by": "l4", "dominating_power_w": 40.0}
     for most, verdict in ((10.0, "too much power"), (39.0, FRONT), (40.0, "beaten")):
         assert _verdict(choice, limits(power=most)) == verdict
@@ -203,7 +203,7 @@ def test_what_a_list_leaves_out_is_counted(db: Session) -> None:
 
 @pytest.mark.parametrize("by", ["operator", "class", "module"])
 def test_pieces_of_runs_stand_beside_each_other(db: Session, by: str) -> None:
-    """The slowest first, each on both parts; operators and classes add up to what the kernels take."""
+    """The slowest piece comes first, each on both parts; operators and classes sum to the kernels' time."""
     found = db.compare("small", on=["t4", "kpu_t64"], by=by, top=10_000)
     name = found.columns[0]
     assert name == {"operator": "operator", "class": "operator_class", "module": "module"}[by]
@@ -266,7 +266,8 @@ def test_errors_say_what_to_do(db: Session, method: str, given: str, options: di
     ],
 )
 def test_fused_stands_beside_unfused(db: Session, part: str, backend: str, counterpart: str) -> None:
-    """Whichever of the two is asked about; fewer kernels move no more bytes, and kernels add up to the run but for the call."""
+    """The result does not depend on which of the two is named. Fewer kernels move no more bytes, and kernels sum to the run
+    except for the call."""
     asked = {
         "on": part,
         "batch": 3,
@@ -283,7 +284,7 @@ def test_fused_stands_beside_unfused(db: Session, part: str, backend: str, count
     assert kernels["unfused_kernel_count"].sum() == row["unfused_kernel_count"]
     for name in ("traffic_byte", "unfused_traffic_byte"):
         assert kernels[name].sum() == pytest.approx(row[name], rel=1e-12)
-    if backend != "inductor":  # one dispatch: what the run pays once is the same on both sides
+    if backend != "inductor":  # under graph dispatch the cost paid once a run is equal on both sides
         call = row["latency_s"] - kernels["latency_s"].sum()
         assert row["unfused_latency_s"] - kernels["unfused_latency_s"].sum() == pytest.approx(call, rel=1e-9)
 
@@ -306,12 +307,12 @@ def test_opportunities_start_from_what_was_asked_and_show_every_kind_first(db: S
 
 
 def test_every_precision_of_a_part_is_compared(db: Session) -> None:
-    """Though the file holds runs of `kpu` in int8 alone."""
+    """The file contains runs of `kpu` only in int8."""
     held = db.sql("SELECT DISTINCT run.precision FROM run WHERE run.backend = 'kpu'")["precision"].to_list()
     assert held == ["int8"]
     rows = db.report("small", on="kpu_t64", section="precisions", batch=3)
     native = db.sql("SELECT precision FROM part_support WHERE hardware = 'kpu_t64' AND backend = 'kpu'")["precision"]
-    # It has no 4-bit floating point; in some of the others the model runs alike.
+    # The part has no 4-bit floating point; under some of the other policies the model runs alike.
     assert set(native) - set(rows["precision"]) >= {"mxfp4", "nvfp4"} and rows.height > 3
     assert set(rows["precision"]) < set(native) and rows.select("latency_s", "energy_j", "peak_memory_byte").is_unique().all()
     assert set(rows["base_precision"]) == {"fp32"}
@@ -320,7 +321,7 @@ def test_every_precision_of_a_part_is_compared(db: Session) -> None:
 
 
 def test_a_family_is_planned_by_the_name_of_a_member_or_its_own(file: Path) -> None:
-    """The generated models are each the only one of its source; nothing of one stays where twice of it does not fit."""
+    """Each generated model is the only one of its source; a level that does not fit it twice shows no model."""
     with charz.open(file) as db:
         by_model = db.compare("small", on="t4", section="fits")
         by_source = db.compare("test:small", on="t4", section="fits")
@@ -362,7 +363,7 @@ def test_sizes_of_a_family_that_stay_in_a_level() -> None:
 
 
 def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
-    """In another precision, each by the difference of its own times; the sum is what whole modules save."""
+    """In another precision each module saves the difference of its own times; the sum is the saving of whole modules."""
     asked = {"on": "t4", "batch": 64, "backend": "tensorrt", "precision": "fp32"}
     found = db.opportunities("small", modules="fp16", **asked, top=1000)
     saved = found["saved_time_fraction"].to_list()
@@ -376,7 +377,7 @@ def test_modules_are_ranked_by_what_they_would_save(db: Session) -> None:
 
 
 def test_what_a_list_leaves_out_is_said(file: Path) -> None:
-    """Three kernels of a longer list, and how many more there are; the whole list says nothing."""
+    """A list of three kernels gives the number of further ones; the whole list has no message."""
     said: list[str] = []
     with Session(file, messages=Messages(warn=said.append)) as db:
         whole = db.report("small", on="t4", section="kernels", top=1000)
@@ -402,7 +403,7 @@ def test_the_mode_that_every_part_has_is_asked_for_by_name(db: Session) -> None:
 
 @pytest.mark.usefixtures("whole_catalog")
 def test_the_backend_of_a_precision_is_what_people_run_there(db: Session, tmp_path: Path) -> None:
-    """TensorRT in 8 bits on boards of NVIDIA and for everything on Jetsons."""
+    """TensorRT is the default for 8 bits on boards of NVIDIA, and for everything on Jetsons."""
     found = db.compare("small", on="t4,i7_13700k", precision="fp32,int8")
     chosen = {(row["hardware"], row["precision"]): row["backend"] for row in found.iter_rows(named=True)}
     assert chosen == {
@@ -416,7 +417,7 @@ def test_the_backend_of_a_precision_is_what_people_run_there(db: Session, tmp_pa
 
 
 def test_served_tokens_in_the_order_of_their_cost(db: Session) -> None:
-    """Or time, or energy; without it parts by name, and devices in order."""
+    """The order may also be by time or energy; without one parts are ordered by name, and devices by number."""
     asked = {"on": "t4,l4", "precision": "fp16,int8", "devices": "1,2", "batch": 4, "context": 64}
     for by, column in (("cost", "million_tokens_usd"), ("latency", "tpot_s"), ("energy", "token_j")):
         found = db.llm("decoder", by=by, **asked)[column].to_list()
@@ -426,7 +427,8 @@ def test_served_tokens_in_the_order_of_their_cost(db: Session) -> None:
 
 
 def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Path) -> None:
-    """Where answers are missing: at once without a condition, after the answer with one; and of a relation at hand that lacks some."""
+    """If answers are missing, a statement without a condition reports it at once, one with a condition after the answer; so does
+    a relation at hand that lacks some."""
     copy = tmp_path / "lacking.duckdb"
     copy.write_bytes(file.read_bytes())
     with duckdb.connect(str(copy)) as connection:

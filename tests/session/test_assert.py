@@ -1,4 +1,4 @@
-"""A verdict on limits."""
+"""Verdicts on limits."""
 
 from __future__ import annotations
 

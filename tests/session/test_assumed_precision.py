@@ -1,4 +1,4 @@
-"""Every command asks a part in one precision where none is named, the one that `ingest` shows, and says which."""
+"""If a question names no precision, every command asks a part in the precision that `ingest` shows, and names it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from charz.session import Session
 from charz.session.messages import CharzWarning, Messages
 
 ASSUMED = {"kpu_t64": "int8", "tpu_v4": "bf16", "tpu_v1": "int8", "gaudi3": "bf16", "t4": "torch-fp32", "i7_13700k": "fp32"}
-"""TPU v1 and KPUs multiply in int8, Gaudi 3 has no int8, PyTorch's single precision on a GPU is its own."""
+"""TPU v1 and KPUs multiply in int8, Gaudi 3 has no int8, and PyTorch has its own single precision on a GPU."""
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +54,19 @@ def test_a_named_precision_is_itself(db: Session) -> None:
 
 
 def test_a_family_of_a_user_s_own_says_its_precision(file: Path, tmp_path: Path) -> None:
-    """What is assumed is a row."""
+    """The assumed precision is a row."""
     import shutil
 
     path = Path(shutil.copy(file, tmp_path / "own.duckdb"))
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE hardware_family SET assumed_precision = 'tf32' WHERE family = 'kpu'")
     with charz.open(path) as session:
-        # A KPU of the catalog has no tf32: the second is taken.
+        # A KPU of the catalog has no tf32: the second is used.
         assert session.report("small", on="kpu_t64")["precision"].to_list() == ["bf16"]
 
 
 def said(db: Session, *parts: str, **given: object) -> list[str]:
-    """Warnings of a comparison."""
+    """Return the warnings of a comparison."""
     with charz.open(db.path) as session, warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         session.compare("small", on=list(parts), **given)

@@ -1,4 +1,4 @@
-"""Choices of part, devices, precision and batch within limits, on steps that a test writes out."""
+"""Choices of part, devices, precision and batch within limits, over steps that a test lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USD_PER_S = 0.001
 def rows(
     hardware: str, devices: int, times: dict[int, float], prompt_s: float, split: str = "one", replicas: int = 1, stages: int = 1
 ) -> list[dict[str, Any]]:
-    """Steps of a split by batch, each through as many stages, and a prompt alone, at a rent for each device."""
+    """Make steps of a split by batch, each through a number of stages, and a prompt alone, with a rent for each device."""
     given = {
         "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "2025", "precision": "bf16", "kv_precision": "none",
         "split": split, "device_count": devices, "context": 1024, "step_limit": "weights", "peak_memory_byte": 1.0, "is_simulated": False,
@@ -46,7 +46,7 @@ def choose(found: list[dict[str, Any]], **asked: float) -> list[dict[str, Any]]:
 
 
 def test_the_largest_batch_within_the_limits() -> None:
-    """A request takes its prompt and half of 100 steps of 12 ms; two run."""
+    """A request takes its prompt and half of 100 steps of 12 ms, since two run at a time."""
     (found,) = choose(ONE, ttft=0.2, tpot=0.015)
     assert (found["batch"], found["replicas"], found["devices"]) == (2, 1, 1)
     assert found["requests_per_s"] == pytest.approx(1 / (0.1 + 100 * 0.012 / 2))
@@ -69,7 +69,7 @@ def test_as_few_replicas_as_keep_the_limits() -> None:
 
 
 def test_what_another_beats_is_left_out() -> None:
-    """Slower and dearer; one that is faster and dearer stays, as does a dear one that is fastest."""
+    """A slower and dearer choice is left out; one that is faster and dearer stays, as does a dear one that is fastest."""
     slower = rows("slower", 1, {1: 0.012, 2: 0.014, 4: 0.029}, prompt_s=0.15)
     faster = rows("faster", 2, {1: 0.006, 2: 0.007, 4: 0.011}, prompt_s=0.06)
     for rate in ({}, {"rate": 10.0}):
@@ -78,7 +78,7 @@ def test_what_another_beats_is_left_out() -> None:
 
 
 def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:
-    """Two replicas of two stages: four requests of a batch of one are under way; each replica takes a prompt in each 50 ms."""
+    """With two replicas of two stages four requests of batch one are in flight; each replica takes a prompt in each 50 ms."""
     (found,) = choose(rows("part", 4, {1: 0.010, 2: 0.012}, 0.1, "pp2 dp2 ep2", replicas=2, stages=2), tpot=0.015)
     assert (found["split"], found["batch"], found["devices"], found["ttft_s"]) == ("pp2 dp2 ep2", 8, 4, 0.1)
     assert found["requests_per_s"] == pytest.approx(1 / (0.05 / 2 + 100 * 0.012 / 8))
@@ -86,7 +86,7 @@ def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:
 
 
 def test_splits_of_a_part_are_choices_of_their_own() -> None:
-    """One that is as fast on more devices is none; one that is faster is."""
+    """A split that is as fast on more devices is left out; one that is faster stays."""
     wasteful = rows("one", 2, {1: 0.010, 2: 0.012, 4: 0.020}, 0.1, "cp2")
     faster = rows("one", 2, {1: 0.006, 2: 0.007, 4: 0.011}, 0.06, "tp2")
     assert {row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.03)} == {"one", "tp2"}
@@ -99,7 +99,7 @@ def test_what_does_not_fit_is_no_choice() -> None:
 
 
 def test_splits_of_a_server() -> None:
-    """As many replicas as experts are spread over beyond what shares a context; at most eight devices."""
+    """Replicas are as many as the devices that share experts, without those that share a context; at most eight devices."""
     found = {made.split: made for made in splits.served([1, 2], [1, 2], [1, 2], [1, 4], most=8)}
     assert set(found) == {
         "one", "dp4 ep4", "cp2", "cp2 dp2 ep4", "pp2", "pp2 dp4 ep4", "pp2 cp2", "pp2 cp2 dp2 ep4", "tp2", "tp2 dp4 ep4", "tp2 cp2",

@@ -13,7 +13,7 @@ import pytest
 import charz
 
 PARTS = {"t4": "async_queue", "i7_13700k": "serial", "kpu_t64": "graph"}
-"""Parts by how their default backend dispatches."""
+"""Parts by the dispatch of their default backend."""
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -61,7 +61,7 @@ def test_counters_hold_memory_and_power(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_the_backend_inserts_holds_the_memory_of_the_one_it_is_made_for(file: Path, tmp_path: Path) -> None:
-    """Conversions of mixed precision have numbers behind those of the graph's own kernels."""
+    """Conversions of mixed precision have numbers after those of the graph's own kernels."""
     out = tmp_path / "trace.json"
     asked = {"on": "t4", "backend": "eager", "precision": "amp-fp16", "batch": 4}
     with charz.open(file) as db:

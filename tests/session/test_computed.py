@@ -1,4 +1,4 @@
-"""Columns of a statement that are shown in no unit, since their alias promises one that what it computes does not have."""
+"""Columns of a statement without a unit, because their alias promises one that the computed value does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory of a process decides in every answer if a run fits."""
+"""Every answer includes the memory of a process when it decides if a run fits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def largest(db: Session) -> int:
 
 
 def test_the_largest_batch_leaves_room_for_the_context(db: Session, largest: int) -> None:
-    """A sample more would not fit beside it, and would without."""
+    """A further sample fits without the context, but not with it."""
     fits, lacks = (db.report("small", **BOARD, batch=batch, section="memory").to_dicts()[0] for batch in (largest, largest + 1))
     device = db.report("small", **BOARD, section="memory")["device_byte"][0]
     assert fits["peak_memory_byte"] + CONTEXT <= device < lacks["peak_memory_byte"] + CONTEXT
@@ -57,7 +57,7 @@ def test_every_verdict_counts_the_context(db: Session, largest: int, tmp_path: P
 
 
 def test_several_backends_take_a_context_each(db: Session, tmp_path: Path) -> None:
-    """Two processes on one board."""
+    """Two processes share one board."""
     work = tmp_path / "two.yaml"
     runs = ", ".join(f"{{model: small, precision: fp32, backend: {backend}}}" for backend in ("eager", "inductor"))
     work.write_text(f"runs: [{runs}]\n")
@@ -74,6 +74,6 @@ def test_what_does_not_fit_has_no_speed_up_and_no_price(db: Session, largest: in
 
 
 def test_a_server_leaves_room_for_its_context_itself(db: Session) -> None:
-    """A tenth of the memory is free under vLLM: nothing besides is taken."""
+    """A tenth of the memory is free under vLLM: no context is added."""
     found = db.sql("SELECT DISTINCT context_byte FROM part_context WHERE backend = 'vllm'")
     assert found["context_byte"].to_list() == [0.0]

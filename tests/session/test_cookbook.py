@@ -17,13 +17,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE, ARCHITECT, SERVING = DOCS / "cookbook.md", DOCS / "architect.md", DOCS / "serving.md"
 
 MODELS = {"resnet18": "small", "resnet50": "other", "hf:gpt2": "decoder"}
-"""Models of the page, and those of the store that stand for them."""
+"""Models of the pages, and the models of the test file that replace them."""
 
 QUESTIONS = 25
 
 
 def blocks(*pages: Path) -> list[tuple[str, str]]:
-    """Language and text of every block of some pages, in order."""
+    """Return language and text of every block of some pages, in order."""
     text = "\n".join(page.read_text() for page in pages or (PAGE, ARCHITECT, SERVING))
     found = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     for name, other in MODELS.items():
@@ -39,7 +39,7 @@ def db(file: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the page has people write."""
+    """Folder with the files that the pages tell people to write."""
     path = tmp_path_factory.mktemp("cookbook")
     for language, text in blocks():
         if language == "yaml":
@@ -64,7 +64,7 @@ def test_a_block_answers(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With rows, or a line that says what was found wrong and how."""
+    """A block returns rows, or a message about the findings."""
     monkeypatch.chdir(folder)
     if language == "python":
         assert len(eval(text, {"db": db})) > 0

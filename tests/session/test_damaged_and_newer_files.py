@@ -1,4 +1,4 @@
-"""A file with a damaged block and a file of a newer charz: one line reports it, and nothing is written from it."""
+"""A file with a damaged block and a file of a newer charz: one line reports it, and no data are written from it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from charz.schema.database import BLOCK_BYTE
 from charz.schema.errors import CharzError
 
 HEADERS_BYTE = 3 * 4096
-"""Three headers that lie before the blocks in DuckDB's storage."""
+"""Size of the three headers before the blocks in DuckDB's storage."""
 
 
 @pytest.fixture
 def damaged(file: Path, tmp_path: Path) -> Path:
-    """A copy of the file with one byte of another value in a block that the operators are in."""
+    """Copy the file and change one byte of a block with operators."""
     with duckdb.connect(str(file), read_only=True) as connection:
         query = "SELECT max(block_id) FROM pragma_storage_info('operator') WHERE persistent"
         ((block,),) = connection.execute(query).fetchall()

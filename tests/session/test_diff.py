@@ -34,7 +34,7 @@ class Net(nn.Sequential):
 
 @pytest.fixture(scope="module")
 def versions(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with 32 and with 34 equal layers, a growth of 6 %."""
+    """Files with 32 and with 34 equal layers, a growth of 6 %."""
     copy = tmp_path_factory.mktemp("versions") / "versions.duckdb"
     copy.write_bytes(file.read_bytes())
     with charz.open(copy) as db:
@@ -66,7 +66,7 @@ def test_a_regression_fails_where_it_is_larger(limit: str, code: int, versions: 
 
 
 def test_what_grew_too_much_has_a_verdict(versions: Path) -> None:
-    """34 layers for 32 are 6.25 % more weights and work; what nobody holds to the limit has none."""
+    """34 layers instead of 32 are 6.25 % more weights and work; quantities without a limit have no verdict."""
     with charz.open(versions) as db:
         rows = db.diff("v1", "v2", on="i7_13700k", batch=512, fail_on="5%").to_dicts()
         assert "verdict" not in db.diff("v1", "v2", on="i7_13700k", batch=512).columns
@@ -123,7 +123,7 @@ def test_a_file_is_compared_with_its_last_revision(file: Path, tmp_path: Path, m
 def test_a_version_is_traced_again_where_a_file_that_it_reads_changes(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module beside it, and a file of data; another file is no matter, and the revision is traced once."""
+    """Changes of an imported module and of a data file count, other files do not, and the revision is traced once."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     Path("sizes.py").write_text("layers = 4\n")
@@ -135,7 +135,7 @@ def test_a_version_is_traced_again_where_a_file_that_it_reads_changes(
         subprocess.run([*git, *command], check=True)
 
     def asked() -> tuple[list[str], float]:
-        """What was traced anew, and the work of the new version."""
+        """Return the versions that were traced again, and the work of the new version."""
         said: list[str] = []
         with charz.open(file) as db:
             db.messages = replace(db.messages, remark=said.append)
@@ -158,7 +158,7 @@ CONVOLVED = "from torch import nn\n\nclass Net(nn.Sequential):\n    def __init__
 def test_a_file_is_compared_at_the_inputs_of_what_is_known(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same code is the same work, whatever the guess of an input would be; without a database the inputs are given."""
+    """The same code has the same work, whatever inputs would be guessed; without a database the inputs are given."""
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(CONVOLVED)
     copy = Path(shutil.copy(file, tmp_path))
@@ -166,7 +166,7 @@ def test_a_file_is_compared_at_the_inputs_of_what_is_known(
         db.ingest("net.py:Net", inputs="B,3,40,52", name="v1", no_answers=True)
         rows = {row["quantity"]: row for row in db.diff("v1", "net.py:Net", on="t4").to_dicts()}
         assert rows["macs"]["old_value"] == rows["macs"]["new_value"] == 38 * 50 * 8 * 27
-        # What was ingested from the same file lends its inputs to versions that the file does not know.
+        # The inputs of a model ingested from the same file also serve versions that the file does not know.
         alike = {row["quantity"]: row for row in db.diff("net.py:Net", "net.py", on="t4").to_dicts()}
         assert alike["macs"]["new_value"] == rows["macs"]["new_value"]
     with charz.open(tmp_path / "none.duckdb") as db:
@@ -198,7 +198,7 @@ def test_the_file_of_a_version(text: str, name: str | None) -> None:
 
 
 def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:
-    """A trace of the profiler with so many microseconds a call, a step after another."""
+    """Write a profiler's trace with a number of microseconds a call, in sequential steps."""
     events: list[dict[str, Any]] = []
     now = 0.0
     for number, calls in enumerate(steps):

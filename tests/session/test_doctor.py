@@ -1,4 +1,4 @@
-"""`doctor`: what it finds wrong with a file, and that it mends what can be."""
+"""`doctor` reports faults of a file and repairs those that it can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from charz.sql import triggers
 
 
 def wrong(db: Session, **options: bool) -> dict[str, str]:
-    """What is not well, by what it is."""
+    """Return the findings that are not well, by name."""
     found = db.doctor(**options).filter(~pl.col("is_well"))
     return dict(found.select("what", "found").iter_rows())
 

@@ -37,7 +37,7 @@ def rows(db: Session, **asked: Any) -> dict[str, dict[str, Any]]:
     [("units", "units=40,80"), ("memory.dram.bandwidth_byte_per_s", "dram=320GB/s,640GB/s")],
 )
 def test_a_ratio_is_that_of_two_points(number: str, vary: str, db: Session) -> None:
-    """Twice the 40 units of a T4, and its 320 GB/s."""
+    """Twice the 40 units of a T4, and twice its 320 GB/s."""
     found = rows(db)[number]
     points = db.explore(base="t4", vary=vary, models="small", batch=8, every_point=True).to_dicts()
     before, after = sorted(points, key=lambda point: point["point"])
@@ -66,7 +66,7 @@ def test_without_limits_nothing_is_slower_for_having_more(db: Session) -> None:
 
 
 def test_a_memory_costs_dollars_and_watts_alone(db: Session) -> None:
-    """16 GiB more of GDDR6: no area, no time without a limit of power."""
+    """16 GiB more of GDDR6 change no area, and no time without a power limit."""
     found = rows(db, unlimited=True)["memory.dram.capacity_byte"]
     assert (found["time_ratio"], found["area_ratio"]) == pytest.approx((1, 1))
     assert found["usd_ratio"] > 1.2 and found["rest_ratio"] > 1.1

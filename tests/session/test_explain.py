@@ -19,12 +19,12 @@ TARGET: dict[str, Any] = {"on": "rtx4090", "backend": "eager", "precision": "fp3
 
 
 def values(frame: pl.DataFrame, name: str) -> list[float]:
-    """Values that a quantity is given with, each once."""
+    """Return the values of a quantity, each once."""
     return frame.filter(pl.col("name") == name)["value"].drop_nulls().unique().to_list()
 
 
 def meanings(frame: pl.DataFrame, name: str) -> list[str]:
-    """What a quantity is said to be, wherever it stands."""
+    """Return the meanings of a quantity in all rows."""
     return frame.filter(pl.col("name") == name)["meaning"].to_list()
 
 
@@ -58,8 +58,8 @@ def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
 
 @pytest.mark.slow
 def test_every_term_with_its_inputs_down_to_the_tile(resnet18: Path) -> None:
-    """Each mechanism that takes time, the row of the share it reaches, the tile's own constants and source, and why the
-    layout is what it is."""
+    """The answer lists each mechanism that takes time, the row of its efficiency, the tile's own constants and source, and the
+    reason for the layout."""
     with charz.open(resnet18) as db:
         told = db.explain(
             "resnet18", "conv2d_1", on="rtx4090", backend="inductor", precision="fp16", batch=8, formulas=True
@@ -109,7 +109,7 @@ def test_a_kernel_and_the_whole_run(resnet18: Path) -> None:
 @pytest.mark.parametrize("part", ["t4", "i7_13700k", "kpu_t64"])
 @pytest.mark.parametrize("batch", [1, 64])
 def test_three_sentences_first(file: Path, part: str, batch: int) -> None:
-    """What sets the pace, why, what would change it; what a run or kernel would save is no more than its time."""
+    """The sentences give the bottleneck, its reason and a remedy; the saving of a run or kernel is at most its time."""
     with charz.open(file) as db:
         run = db.explain("small", on=part, batch=batch)
         (row,) = db.report("small", on=part, batch=batch).to_dicts()
@@ -132,8 +132,8 @@ def test_three_sentences_first(file: Path, part: str, batch: int) -> None:
 
 @pytest.mark.default
 def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
-    """A kernel of 8 ms behind a level of memory, whose arithmetic takes 2 ms, is at most 4 times as fast without; one that is held
-    back by dispatch is as fast as its device."""
+    """A memory-bound kernel of 8 ms with 2 ms of arithmetic is at most 4 times as fast without the memory; one bound by dispatch
+    is as fast as its device."""
     kernel = {"kernel_id": 1, "latency_s": 8e-3, "busy_s": 8e-3, "compute_s": 2e-3, "memory_s": 8e-3, "team_s": 0.0,
               "overhead_s": 0.0, "host_issue_s": 1e-3, "unlimited_s": 8e-3, "clock_fraction": 1.0, "bottleneck": "memory:dram"}  # fmt: skip
     assert "at most 4.00 times as fast" in sentences.of_kernel(kernel, "conv", "", 16e-3)[2][1]
@@ -155,8 +155,8 @@ def test_what_is_saved_at_most_is_what_the_next_bound_leaves() -> None:
 
 @pytest.mark.default
 def test_what_sets_the_pace_for_less_than_half_is_said_too() -> None:
-    """Of 10 ms arithmetic sets the pace for 5.3, the host for 4.5, memory for 0.2. Fewer bits leave 2 of 5.3 ms: 1 / (1 - 0.33); a
-    launch of the whole graph leaves 5.5 of 10: that stands first. A fifth of the time is worth a word, a fiftieth is not."""
+    """Of 10 ms arithmetic takes 5.3, the host 4.5, memory 0.2. Fewer bits leave 2 of 5.3 ms: 1 / (1 - 0.33); a launch of the
+    whole graph leaves 5.5 of 10, so it comes first. A fifth of the time is mentioned, a fiftieth is not."""
     run = {"model": "net", "hardware": "t4", "latency_s": 10e-3, "bottleneck": "compute", "compute_s": 5.3e-3, "memory_s": 0.2e-3,
            "power_s": 0.0, "team_s": 0.0, "overhead_s": 4.5e-3, "run_call_s": 4e-3, "flops": 1e9, "traffic_byte": 1e6,
            "utilization_fraction": 0.5, "clock_fraction": 1.0, "tdp_w": 70.0}  # fmt: skip
@@ -173,7 +173,7 @@ def test_what_sets_the_pace_for_less_than_half_is_said_too() -> None:
 
 @pytest.mark.default
 def test_the_power_at_rest_under_a_limit_is_said() -> None:
-    """4 J at rest in 0.2 s are 20 W of a limit of 70; a run at full clock says nothing of it."""
+    """4 J at rest in 0.2 s are 20 W of a limit of 70; a run at full clock has no such sentence."""
     run = {"model": "net", "hardware": "t4", "latency_s": 0.2, "bottleneck": "memory:dram", "memory_s": 0.2, "overhead_s": 0.0,
            "run_call_s": 0.0, "traffic_byte": 1e9, "flops": 1e9, "utilization_fraction": 0.5,
            "static_energy_j": 4.0, "tdp_w": 70.0, "clock_fraction": 0.5}  # fmt: skip
@@ -187,7 +187,8 @@ def test_the_power_at_rest_under_a_limit_is_said() -> None:
 
 @pytest.mark.default
 def test_a_kernel_is_found_as_the_table_calls_it(file: Path) -> None:
-    """By its number, by what it fuses, by its module; the slowest of several, and that there are others is said."""
+    """A kernel is found by its number, its fused operators or its module. Of several the slowest is shown, and a message names
+    the number of others."""
     said: list[str] = []
     with Session(file, messages=Messages(remark=said.append)) as db:
         table = db.report("small", on="t4", section="kernels", top=1000).to_dicts()
@@ -221,8 +222,8 @@ def _remarks(path: Path, *given: str, **options: Any) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "is_said"), [("inductor", True), ("openvino", False)])
 def test_fresh_pages_and_how_to_keep_them(resnet18: Path, backend: str, is_said: bool) -> None:
-    """Inductor takes memory from `malloc`, which gives ResNet-18's back after its last convolutions; OpenVINO keeps its
-    own."""
+    """Inductor allocates with `malloc`, which returns ResNet-18's memory to the system after its last convolutions; OpenVINO
+    keeps its own."""
     said = _remarks(resnet18, "resnet18", on="i9_10940x", backend=backend, batch=1)
     assert ("MALLOC_TRIM_THRESHOLD_" in said) == is_said
 
@@ -243,7 +244,7 @@ def test_rows_that_share_cache_sets(tmp_path: Path, length: int, part: str, is_s
 
 @pytest.mark.slow
 def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
-    """Casts stand between kernels and have numbers of their own; the hint answers for what was asked."""
+    """Casts are numbered separately from the kernels around them; the hint repeats the options of the question."""
     asked: dict[str, Any] = {"on": "rtx4090", "backend": "inductor", "precision": "fp16", "batch": 2}
     with charz.open(resnet18) as db:
         numbers = db.report("resnet18", **asked, top=1000, section="kernels")["kernel_id"].to_list()
@@ -256,18 +257,19 @@ def test_a_report_numbers_kernels_as_explain_does(resnet18: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "cache", "expected"),
     [
-        # Programs of a KPU keep what fits where software decides what lies there, those of a TPU read it from main memory.
+        # Programs of a KPU keep weights that fit in a memory managed by software; those of a TPU read them from main memory.
         ("kpu_t64", "warm", "100% of the weights stay in l3"),
         ("kpu_t64", "weights_resident", None),
         ("kpu_t64", "weights_streamed", None),
         ("tpu_v4", "warm", "weights that fit l3 of tpu_v4 are read again in every run"),
         ("tpu_v4", "weights_resident", None),
-        # A cache of a GPU takes what comes last.
+        # The cache of a GPU keeps the most recent data.
         ("t4", "warm", None),
     ],
 )
 def test_weights_that_fit_on_the_chip(file: Path, part: str, cache: str, expected: str | None) -> None:
-    """What nobody asked for is said: weights of a small network that stay, or that are read anew although they fit."""
+    """A message reports a default that the user did not choose: weights of a small network that stay, or that are read again
+    although they fit."""
     said = _remarks(file, "small", on=part, cache=cache)
     assert expected is None or expected in said
     options = ("--cache weights_resident answers", "--cache weights_streamed answers")

@@ -1,4 +1,4 @@
-"""A design space: each part has the answer of a what-if, and no point beats a point of the front."""
+"""In a design space each part has the answer of a what-if, and no point dominates a point of the front."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from charz.session.decide import front_moves
 from charz.session.decide.design_space import design_space
 
 KPU = {"cluster.int8_tile.unit_count": 44, "cluster.bf16_tile.unit_count": 13, "cluster.matrix_tile.unit_count": 7}
-"""64 of the 179 + 51 + 26 tiles: each kind has one, of the other 61 its share, 42.7 and 12.2 and 6.2, rounded down; the first
-was rounded furthest."""
+"""64 of 179 + 51 + 26 tiles: each kind gets one, and its share of the other 61, 42.7, 12.2 and 6.2, rounded down; the first was
+rounded furthest, so it gets the last."""
 
 SPACES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "units, bandwidth, clock, a stated peak and an energy that a rule gives": (
@@ -51,7 +51,7 @@ SPACES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "what stays in the array": ("kpu_t256", {"dataflow": "ws"}, {"dataflow": "weight_stationary"}),
 }
-"""Part, what is explored and the same as changes of single numbers."""
+"""Part, explored values, and the same values as changes of single numbers."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_point_is_what_the_what_if_answers(name: str, db: Session, file: Path)
 
 @pytest.fixture(scope="module")
 def points(file: Path, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    """Every point of a space of 60 parts in two precisions, as the file of points has them."""
+    """The file of points contains every point of a space of 60 parts in two precisions."""
     out = tmp_path_factory.mktemp("explored") / "points.parquet"
     vary = ["tiles=16:256", "l3=1MiB:8MiB", "dram=32GB/s,64GB/s,128GB/s"]
     with charz.open(file) as db:
@@ -114,7 +114,7 @@ def test_several_models_run_one_after_another(db: Session) -> None:
 
 
 def test_what_limits_a_run_adds_up_to_its_time(file: Path) -> None:
-    """On a processor threads begin and end, a KPU has none."""
+    """On a processor threads begin and end; a KPU has none."""
     query = """
         SELECT p.hardware, scenario_id, m.latency_s - m.overhead_s, SUM(p.pace_s), LIST(p.pace)
         FROM busy_pace AS p JOIN model_cost AS m USING (model, hardware, backend, precision, batch, sequence, scenario_id)
@@ -157,7 +157,7 @@ def test_ranges_and_lists(given: str, values: list[float], db: Session) -> None:
 
 
 def test_parts_without_an_answer_are_on_no_front(db: Session) -> None:
-    """A level that cannot hold one step of the array (2 * 1 byte * 64 rows and columns) costs nothing: it has no answer."""
+    """A level too small for one step of the array (2 * 1 byte * 64 rows and columns) gives no answer instead of zero cost."""
     asked = {
         "base": "kpu_t256",
         "vary": "memory.l1.capacity_byte=127B,128B",
@@ -210,7 +210,7 @@ def test_dice_of_several_decide_nothing_but_cost(db: Session) -> None:
 
 
 def test_a_front_of_three(db: Session) -> None:
-    """Every point that is on it is beaten by none, every other by one, in time, energy and dollars."""
+    """No point dominates a point of the front in time, energy and dollars, and every other point is dominated by one."""
     vary = ["tiles=8:64", "l3=1MiB,64MiB", "dram=16GB/s,256GB/s"]
     asked = {"base": "kpu_t64", "vary": vary, "models": "small", "precision": "int8,bf16", "every_point": True}
     rows = db.explore(**asked, by="latency,energy,usd").to_dicts()
@@ -233,7 +233,7 @@ def test_a_front_of_three(db: Session) -> None:
 
 
 def test_a_limit_of_power_lowers_the_clock(db: Session) -> None:
-    """As a cap on the part does; without one the same point draws more."""
+    """The limit acts as a cap on the part; without one the same point draws more."""
     asked = {"base": "kpu_t64", "vary": "tiles=32,64", "models": "other", "batch": 64, "every_point": True}
     free, limited, capped = (
         db.explore(**asked, **more).to_dicts() for more in ({}, {"limit": "power=2.5W"}, {"cap": "2.5w"})
@@ -255,7 +255,7 @@ def test_a_limit_of_silicon_binds(name: str, db: Session) -> None:
 
 
 def test_weights_make_geometric_means(db: Session) -> None:
-    """Cube root of the square of one and the other."""
+    """The mean is the cube root of the square of one times the other."""
     both, small, other = (
         db.explore(base="t4", vary="units=20", models=models, **weight).row(0, named=True)
         for models, weight in ((["small", "other"], {"weight": "small=2"}), ("small", {}), ("other", {}))
@@ -289,7 +289,7 @@ def test_a_picture(db: Session, tmp_path: Path) -> None:
 
 
 def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
-    """The third is the size of a mark; no line joins them."""
+    """The third axis is the size of a mark; no line connects them."""
     picture = tmp_path / "front.json"
     front = db.explore(base="t4", vary="units=20:80", models="small", picture=picture, by="usd,latency,energy")
     _, line, marks, _ = json.loads(picture.read_text())["layer"]
@@ -347,7 +347,7 @@ SENSITIVE: dict[str, Any] = {
 
 
 def test_what_moves_the_front_is_what_spaces_with_twice_the_number_say(db: Session) -> None:
-    """Twice the units or the bandwidth of a point on the front is a point of a space that has these numbers; means are geometric."""
+    """Twice the units or the bandwidth of a point of the front equals a point of a space with these numbers; means are geometric."""
     front = db.explore(**SENSITIVE).to_dicts()
     moves = {row["number"]: row for row in db.explore(**SENSITIVE, sensitivity=True).to_dicts()}
     wide = db.explore(
@@ -387,7 +387,7 @@ def test_memory_is_a_kind_and_its_channels(db: Session) -> None:
     for name in ("latency_s", "energy_j", "area_mm2", "part_usd"):
         assert found["GDDR6x10"][name] == pytest.approx(same[0][name], rel=1e-12)
     other = db.explore(vary=["dram=512GB/s", "memory.dram.capacity_byte=16GB"], **asked).to_dicts()[0]
-    # Stacks have fewer pins on the die, an interposer under them, and draw more waiting.
+    # Stacks have fewer pins on the die and an interposer under them, and draw more while waiting.
     assert found["HBM2x2"]["area_mm2"] < other["area_mm2"] and found["HBM2x2"]["part_usd"] > other["part_usd"]
     assert found["HBM2x2"]["rest_w"] > other["rest_w"] and found["HBM2x2"]["energy_j"] > other["energy_j"]
 
@@ -408,7 +408,7 @@ def test_an_array_takes_its_peak_with_it(db: Session) -> None:
 
 
 def test_every_dataflow_stands_beside_the_others(db: Session) -> None:
-    """A KPU of weight-, output- and input-stationary arrays, and as it is; each named in full once."""
+    """A KPU with weight-, output- and input-stationary arrays, and unchanged; each has its full name once."""
     asked: dict[str, Any] = {"base": "kpu_t256", "models": "small", "batch": 8, "precision": "int8", "every_point": True}
     found = db.explore(vary="dataflow=ws,os,is,df,weight_stationary", **asked)
     points = {p["dataflow"]: p for p in found.to_dicts()}
@@ -417,7 +417,7 @@ def test_every_dataflow_stands_beside_the_others(db: Session) -> None:
     assert points["wavefront"]["latency_s"] == pytest.approx(as_it_is["latency_s"], rel=1e-12)
     assert points["wavefront"]["energy_j"] == pytest.approx(as_it_is["energy_j"], rel=1e-12)
     assert len({p["energy_j"] for p in points.values()}) > 2
-    # One reduction split over several tiles is what domain flow adds to results that stay.
+    # Domain flow adds to stationary results a reduction split over several tiles.
     assert points["output_stationary"]["latency_s"] >= points["wavefront"]["latency_s"]
 
 

@@ -47,13 +47,13 @@ def db(file: Path) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def whole(db: Session) -> duckdb.DuckDBPyConnection:
-    """Every view for the parts."""
+    """Return every view for the parts."""
     return db.scope(hardware=PARTS).whole().connection
 
 
 @pytest.fixture(scope="module")
 def expected(whole: duckdb.DuckDBPyConnection) -> tuple[float, ...]:
-    """Sums of the runs of all models on the parts."""
+    """Return sums over the runs of all models on the parts."""
     ((*sums,),) = whole.execute(SUM.format("model_report")).fetchall()
     assert sums[0] > 0
     return tuple(sums)
@@ -65,7 +65,7 @@ def reports(session: Session) -> list[str]:
 
 
 def test_every_report_is_what_its_view_answers(db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With room for one kernel every model stands alone, and every part."""
+    """A portion with room for one kernel contains one model and one part."""
     monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 1)
     asked = {"models": ["small", "decoder"], "hardware": PARTS[:2]}
     written = db.export(tmp_path / "out", models=asked["models"], on=asked["hardware"], tiles=True, full=True)
@@ -139,7 +139,7 @@ def test_files_hold_the_models_and_parts_asked_for(db: Session, tmp_path: Path) 
 def test_a_folder_loads_as_a_copy_that_answers(
     db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected: tuple[float, ...]
 ) -> None:
-    """Whatever the format: tables are the same, and so are the statements of the views over them."""
+    """Tables and statements of the views are the same in every format."""
     tables, views = {}, {}
     for format in ("parquet", "csv"):
         db.export(tmp_path / format, format=format, on=PARTS, views="model_report")
@@ -202,7 +202,7 @@ def test_one_file_holds_tables_and_answers(db: Session, tmp_path: Path, expected
 def test_other_tools_get_the_same_sums(
     db: Session, tmp_path: Path, package: str, script: str, expected: tuple[float, ...]
 ) -> None:
-    """Each from pip, in an environment of its own."""
+    """Each package is installed by pip in an environment of its own."""
     python = tmp_path / "venv/bin/python"
     venv.create(tmp_path / "venv", with_pip=True)
     installed = subprocess.run(
@@ -220,7 +220,7 @@ def test_other_tools_get_the_same_sums(
 
 @pytest.fixture(scope="module")
 def grown(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the file that may grow."""
+    """Copy of the file that a test may extend."""
     return Path(shutil.copy(file, tmp_path_factory.mktemp("grown") / "grown.duckdb"))
 
 
@@ -264,7 +264,7 @@ def test_the_manifest_says_what_each_file_holds(grown: Path, tmp_path: Path) -> 
 
 
 def test_a_new_model_costs_its_own_rows(grown: Path, tmp_path: Path) -> None:
-    """Nothing that is there is written again, and what a killed export has left goes."""
+    """Existing files are not written again, and the leftovers of a killed export are deleted."""
     with charz.open(shutil.copy(grown, tmp_path / "other.duckdb")) as session:
         session.export(tmp_path / "out", for_="spark")
         before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*-*.parquet")}
@@ -311,7 +311,7 @@ def test_a_large_answer_set_is_asked_for_first(db: Session, tmp_path: Path, monk
 def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
     db: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many kernels there are, it is small: no report of kernels, of pairs or of changes is among those written unasked."""
+    """The default export is small for any number of kernels: it contains no report of kernels, pairs or changes."""
     monkeypatch.setattr(export, "ASKS_FIRST_BYTE", 1)
     steps: list[str] = []
     counts: list[int] = []
@@ -374,7 +374,7 @@ def test_what_is_there_stays(db: Session, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_one_line(db: Session, tmp_path: Path) -> None:
-    """No folder can be made within a file."""
+    """A folder cannot be made within a file."""
     (tmp_path / "file").write_text("kept")
     for format in ("parquet", "duckdb"):
         with pytest.raises(CharzError, match="cannot write the export"):

@@ -1,4 +1,4 @@
-"""A file with objects that charz did not create: read without harm, and not written unless it is trusted."""
+"""A file with objects that charz did not create is read safely, and written only if it is trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OLDER = "UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'"
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+    monkeypatch.setenv("CHARZ_DB", "")  # the value that a run sets is removed after the test
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def secret(tmp_path: Path) -> Path:
 
 
 def with_theirs(file: Path, path: Path, secret: Path) -> Path:
-    """A copy of a file, with a view and a trigger of others."""
+    """Copy of a file with a view and a trigger of another client."""
     path.write_bytes(file.read_bytes())
     with duckdb.connect(str(path)) as connection:
         connection.execute(VIEW.format(secret=secret))
@@ -39,7 +39,7 @@ def with_theirs(file: Path, path: Path, secret: Path) -> Path:
 
 @pytest.fixture
 def theirs(few_parts: Path, tmp_path: Path, secret: Path) -> Path:
-    """A file without models."""
+    """File without models."""
     return with_theirs(few_parts, tmp_path / "theirs.duckdb", secret)
 
 

@@ -1,4 +1,4 @@
-"""Import of measured rows: the rows taken, and the report on the others."""
+"""Import of measured rows: the accepted rows, and the report on the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from charz.session import Messages, Session
 
 
 def test_what_a_file_says_is_taken_and_what_is_not_is_named(file: Path, tmp_path: Path) -> None:
-    """Three rows of a model that is there: one whose conditions are a scenario, one of another batch, one of another model."""
+    """Three rows of a stored model, of a stored model with another batch, and of another model."""
     path = tmp_path / "mine.csv"
     path.write_text(
         "net,device,batch,precision,backend,ms,rig\nsmall,t4,1,amp-fp16,eager,2.0,a\nsmall,t4,12345,amp-fp16,eager,2.0,a\nnone,t4,1,amp-fp16,eager,2.0,a\n"

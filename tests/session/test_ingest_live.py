@@ -1,4 +1,4 @@
-"""A module that is in memory, as in a notebook."""
+"""A module in memory, as in a notebook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from charz.schema.errors import CharzError
 
 
 class Gated(nn.Module):
-    """Two linear layers of which one gates the other."""
+    """Two linear layers, one of which gates the other."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Kernels are told apart by the operator and the module that they come from, wherever they are listed."""
+"""Every list identifies kernels by their operator and module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_relation_of_kernels_names_operator_and_module(resnet18: Path, rel
 
 
 def test_what_takes_most_is_named(resnet18: Path) -> None:
-    """The convolutions of the last layer of a ResNet-18 hold most of its weights."""
+    """The convolutions of the last layer of a ResNet-18 contain most of its weights."""
     asked = {"on": "rtx4090", "batch": 1, "precision": "fp32", "backend": "inductor"}
     with charz.open(resnet18) as db:
         for section in ("kernels", "energy"):

@@ -1,4 +1,4 @@
-"""A server under load, by hand: steps of 10 ms and 1 ms a request, prompts of 50 ms, 100 steps."""
+"""A server under load, computed by hand: steps of 10 ms and 1 ms a request, prompts of 50 ms, 100 steps."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_at_a_rate() -> None:
 
 
 def test_a_rate_that_leaves_the_device_idle() -> None:
-    """A request in ten seconds: 50 ms of prompt and 1.1 s of steps of it."""
+    """One request in ten seconds: 50 ms of prompt and 1.1 s of its steps."""
     load = at_rate(SERVER, 0.1)
     assert load.batch == pytest.approx(0.1 * 1.1 / 0.995)
     assert load.busy_fraction == pytest.approx(0.1 * (0.05 + 1.1))
 
 
 def test_saturation() -> None:
-    """50 run: 50 ms of prompt and 100 * 60 / 50 ms of steps a request."""
+    """50 requests run: 50 ms of prompt and 100 * 60 / 50 ms of steps a request."""
     load = saturated(SERVER)
     assert load.rate_per_s == SERVER.capacity == pytest.approx(1 / 0.17)
     assert (load.batch, load.first_s, load.is_saturated) == (50.0, None, True)
@@ -40,7 +40,7 @@ def test_saturation() -> None:
 
 
 def test_one_request_in_flight() -> None:
-    """Nobody waits: a prompt, then steps of 11 ms."""
+    """No request waits: a prompt, then steps of 11 ms."""
     load = at_concurrency(SERVER, 1)
     assert load.rate_per_s == pytest.approx(1 / 1.15)
     assert (load.first_s, load.step_s) == (pytest.approx(0.05), pytest.approx(0.011))
@@ -49,18 +49,18 @@ def test_one_request_in_flight() -> None:
 
 
 def test_requests_in_flight() -> None:
-    """As many as decode, and as wait for their first token."""
+    """The requests are those that decode, and those that wait for their first token."""
     load = at_concurrency(SERVER, 16)
     assert load.batch + load.rate_per_s * (load.first_s or 0.0) == pytest.approx(16.0)
     assert load.batch < 16.0
-    # 100 do not fit: 50 run, the others wait for their turn.
+    # 100 do not fit: 50 run, the others wait.
     more = at_concurrency(SERVER, 100)
     assert (more.batch, more.is_saturated) == (50.0, True)
     assert more.first_s == pytest.approx(50.0 / more.rate_per_s)
 
 
 def test_prompts_on_parts_of_their_own() -> None:
-    """Steps are not interrupted; ten prompts a second are the most."""
+    """Steps are not interrupted; ten prompts a second are the maximum."""
     apart = Server(SERVER.step_s, 100.0, prompt_s=0.0, first_s=0.15, most=50.0, prompts_per_s=10.0)
     load = at_rate(apart, 1.0)
     # batch = 100 (0.01 + 0.001 batch): 1 / 0.9.
@@ -73,7 +73,7 @@ def test_prompts_on_parts_of_their_own() -> None:
 
 @pytest.mark.parametrize("steps", [100.0, 40.0])
 def test_fewer_steps_with_accepted_tokens(steps: float) -> None:
-    """2.5 tokens a step: 40 steps in place of 100."""
+    """2.5 tokens a step: 40 steps instead of 100."""
     server = Server(SERVER.step_s, steps, 0.05, 0.05, 50.0)
     assert server.capacity == pytest.approx(1 / (0.05 + steps * 0.06 / 50))
 

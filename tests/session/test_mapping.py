@@ -104,8 +104,8 @@ def test_nothing_is_left_in_the_session(db: Session) -> None:
 
 @pytest.mark.parametrize(("part", "precision", "batch"), [("tpu_v4", "int8", 64), ("tpu_v1", "int8", 1)])
 def test_the_chosen_nest_is_the_one_that_answers_count(db: Session, part: str, precision: str, batch: int) -> None:
-    """Utilization and bytes of main memory are those of the kernel, what lies on the chip among them; of kernels with several products
-    the bytes are those of all."""
+    """Utilization and bytes of main memory equal those of the kernel, which counts no bytes for operands on the chip. Bytes are
+    compared only for kernels of one product."""
     asked = db.mapping("small", on=part, precision=precision, batch=batch, dataflow="ws", tile="inner=128x128x128").to_dicts()
     found = [row for row in asked if row["stands"] == "chosen"]
     scoped, _ = db.target(single("small", part, batch, None, precision, None), "product_source")

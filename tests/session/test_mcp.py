@@ -49,14 +49,14 @@ CALLS: dict[str, dict[str, Any]] = {
 """Arguments of every tool of a server that only reads."""
 
 EMPTY = ("hardware_check", "serve")
-"""Tools that find nothing here: no part is at fault, and the model that is said to decode keeps no cache."""
+"""Tools that return an empty list here: no part has a fault, and the decoding model keeps no cache."""
 
 REFUSED = {
     "measurements_list": "no measurements in the database",
     "validate": "no measured run can be scored",
     "train": "no backward pass: small",
 }
-"""Tools that the small file has nothing for, and what they say."""
+"""Tools that the small file has no data for, with their refusals."""
 
 
 @pytest.mark.slow

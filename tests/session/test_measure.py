@@ -1,4 +1,4 @@
-"""`measure`: what it refuses before anything runs, and what it keeps when something fails."""
+"""`measure`: its refusals before a run, and the results that it keeps after a failure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`merge` takes models of other files in: what it gives is what one ingest of all gives, it refuses what does not fit, and it is
-whole or not there."""
+"""`merge` adds models of other files: the result equals one ingest of all, unsuitable files are refused, and a change is complete
+or absent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEEDS = {"small": 1, "other": 2, "decoder": 3, "fourth": 9}
 
 
 def made(few_parts: Path, path: Path, *names: str, with_answers: bool = True, **seeds: int) -> Path:
-    """A file of generated models, each by its own seed."""
+    """Make a file of generated models, each from its own seed."""
     shutil.copy(few_parts, path)
     with charz.open(path) as session, session.changing(fills=False) as connection:
         models = [ingested(graph(seeds.get(name, SEEDS[name])), name) for name in names]
@@ -38,7 +38,7 @@ def made(few_parts: Path, path: Path, *names: str, with_answers: bool = True, **
 
 
 def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All that a file holds of its models."""
+    """Read all rows of a file about its models."""
     with charz.open(path) as session:
         connection = session.connection()
         tables = [row_type.TABLE for row_type in MODEL_TABLES]

@@ -1,4 +1,4 @@
-"""Models are brought in, listed, covered, and their fusion compared with inductor's."""
+"""Models are ingested, listed, covered, and their fusion compared with inductor's."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def said() -> list[str]:
 
 @pytest.fixture
 def db(tmp_path: Path, said: list[str]) -> Iterator[Session]:
-    """A session with a file that is not there yet."""
+    """Session with a new file."""
     with Session(tmp_path / "new.duckdb", messages=Messages(warn=said.append, remark=said.append)) as session:
         yield session
 
 
 def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
-    """Inductor leaves products to libraries: linear, ReLU, linear are three kernels. With a rule of one's own two."""
+    """Inductor calls libraries for products: linear, ReLU, linear are three kernels, and two with a user's own rule."""
     query = "SELECT kernel FROM kernel WHERE backend = 'inductor' ORDER BY kernel_id"
     asked = ["synthetic:mlp", "in=16", "hidden=32", "layers=2"]
     db.ingest(asked)
@@ -46,7 +46,7 @@ def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
         after = changed.report(name, on="t4", backend="inductor", section="fusion")
     assert (before["kernel_count"][0], after["kernel_count"][0]) == (3, 2)
     assert after["unfused_latency_s"][0] == pytest.approx(before["unfused_latency_s"][0], rel=1e-12)
-    # The result of the first product, written and read: 2 x 32 elements of 4 bytes.
+    # The result of the first product is written and read: 2 x 32 elements of 4 bytes.
     assert before["traffic_byte"][0] - after["traffic_byte"][0] == 2 * 32 * 4
 
 
@@ -68,13 +68,13 @@ def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:
     share = dict(zip(rows["operator_class"][:3], rows["share_fraction"][:3], strict=True))
     assert share["bias"] / share["linear"] == pytest.approx(added / product)
     assert share["activation"] / (share["linear"] + share["bias"]) == pytest.approx(added / product)
-    # Shares of the run: all but those of its call.
+    # Shares of the run, without those of its call.
     run = db.sql(f"SELECT sum(model_fraction) AS f, sum(edp_js) AS edp FROM operator_edp WHERE {keys}").row(
         0, named=True
     )
     total = db.sql(f"SELECT edp_js FROM model_edp WHERE {keys}")["edp_js"][0]
     assert run["f"] == pytest.approx(run["edp"] / total) and 0 < run["f"] < 1
-    # One by one ReLU weighs 1.5, and the product keeps its bias.
+    # In separate kernels ReLU weighs 1.5, and the product keeps its bias.
     told = db.report(name, on="kpu_t256", section="operators", precision="int8", batch=1)
     assert len(told) == len(db.sql(f"SELECT 1 FROM operator_edp WHERE {keys}"))
     alone = db.sql("SELECT * FROM operator_edp WHERE hardware = 'kpu_t256' AND backend = 'kpu_unfused'")
@@ -88,7 +88,7 @@ def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:
 
 @pytest.fixture
 def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
-    """Three models, one with operators that no rule sizes."""
+    """File of three models, one with operators without a rule."""
     path = tmp_path / "unsized.duckdb"
     path.write_bytes(file.read_bytes())
     with charz.open(path) as session:
@@ -98,7 +98,7 @@ def unsized(file: Path, tmp_path: Path) -> Iterator[Session]:
 
 
 def failure(method: Callable[..., object], *arguments: object, **options: object) -> bool:
-    """Whether the command would end with exit code 1."""
+    """Return True if the command would end with exit code 1."""
     return bool(method.asked.rows(*arguments, **options).is_failure)  # type: ignore[attr-defined]
 
 
@@ -183,7 +183,7 @@ def test_coverage_tells_what_has_no_rule(unsized: Session) -> None:
 
 @pytest.mark.slow
 def test_fusion_is_held_against_inductors_plan(db: Session) -> None:
-    """Of ResNet-18's 75 pairs the rules and inductor differ on one: a CPU's loops take in the last mean."""
+    """For one of ResNet-18's 75 pairs the rules and inductor differ: a CPU's loops fuse the last mean."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         (row,) = db.measure("resnet18", section="fusion").iter_rows(named=True)
@@ -217,7 +217,7 @@ def test_a_backward_pass_is_answered_for_where_something_trains(db: Session, sai
 
 
 def test_what_does_not_fit_is_said_when_it_is_ingested(tmp_path: Path) -> None:
-    """A layer of 200,000 x 200,000 in four bytes are 160 GB; one of 16 x 16 fits everywhere."""
+    """A layer of 200,000 x 200,000 in four bytes takes 160 GB; one of 16 x 16 fits everywhere."""
     said: list[str] = []
     with Session(tmp_path / "new.duckdb", messages=Messages(warn=said.append)) as db:
         db.ingest(["synthetic:mlp", "in=16", "hidden=16", "layers=1"], no_answers=True)

@@ -1,4 +1,4 @@
-"""The notebook of the docs: every cell executed in order, what it shows drawn as a notebook draws it."""
+"""The notebook of the docs: every cell is executed in order, and its outputs are rendered as by a notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebooks" / "first.ipynb"
 
 
 def executed(source: str, names: dict[str, Any]) -> Any:
-    """What the last expression of a cell gives; None where it ends with none."""
+    """Return the value of the last expression of a cell, or None."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)

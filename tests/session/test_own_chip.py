@@ -71,7 +71,7 @@ def db(file: Path, said: list[str], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_an_assumed_memory_that_starves_it_is_said(db: Session, said: list[str], tmp_path: Path) -> None:
-    """Four times 68 GB/s, where 16 x 64 bytes a clock are 1,024; when it is added, shown, checked and explored."""
+    """The bandwidth is four times 68 GB/s, where 16 x 64 bytes a clock are 1,024. The part is added, shown, checked and explored."""
     found = "npu64: l2 is assumed to give 272 GB/s (4 ratio x bandwidth of main memory) and its arrays take 1024 GB/s"
     path = tmp_path / "npu64.yaml"
     path.write_text(NPU.replace("id: npu64", "id: again"))
@@ -86,7 +86,7 @@ def test_an_assumed_memory_that_starves_it_is_said(db: Session, said: list[str],
 
 
 def test_twice_main_memory_is_one_part_however_it_is_asked(db: Session) -> None:
-    """What a rule gives follows, the last-level cache at four times main memory too: a part that keeps it at 272 GB/s is slower."""
+    """Values from rules follow, also the last-level cache at four times main memory: a part that keeps it at 272 GB/s is slower."""
     (row,) = (row for row in db.elasticity(**ASKED, on="npu64").to_dicts() if row["number"] == DRAM)
     explored = db.explore(base="npu64", vary="dram=68GB/s,136GB/s", every_point=True, **ASKED).sort("point")
     what_if = db.what_if({f"npu64.{DRAM}": "136GB/s"}, "compare", "small", on="npu64", batch=64)

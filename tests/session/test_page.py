@@ -22,7 +22,7 @@ from charz.session.page.sections import SECTIONS, Subject
 from charz.session.quantities import percent, quantity, size
 
 MOST_BYTES = 5 * 2**20
-"""Largest page that mail takes along."""
+"""Largest page that mail accepts as an attachment."""
 
 PAGES = [
     ("small", "t4"),
@@ -33,7 +33,7 @@ PAGES = [
 
 
 class Reader(HTMLParser):
-    """What a page has of elements, by section."""
+    """Elements of a page, by section."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def _specifications(page: str, name: str = "charts") -> Any:
 
 
 def _expected(db: Session, model: str, part: str) -> dict[str, list[str]]:
-    """What each finding has to say, from the answers of the methods."""
+    """Return the texts that each finding must contain, from the answers of the methods."""
     (run,) = db.report(model, on=part).to_dicts()
     (memory,) = db.report(model, on=part, section="memory").to_dicts()
     parts = list(dict.fromkeys([part, *(name for name in SHOWN_PARTS if name in db._names("hardware"))]))
@@ -164,8 +164,8 @@ def test_text_of_a_model_never_ends_a_script() -> None:
 
 
 def test_parts_beside_the_report_s_own_run_as_people_run_them(file: Path) -> None:
-    """A report of a GPU in PyTorch's single precision stands beside a TPU in bf16, not in what no TPU runs; each point says its
-    precision, and intervals are of the same runs."""
+    """A GPU in PyTorch's single precision is compared with a TPU in bf16, which a TPU can run; each point names its precision,
+    and intervals are of the same runs."""
     conditions = {"precision": "torch-fp32", "backend": "eager"}
     with charz.open(file) as db:
         db.messages = Messages(warn=lambda _: None)
@@ -186,8 +186,8 @@ def test_parts_beside_the_report_s_own_run_as_people_run_them(file: Path) -> Non
 
 
 def test_precisions_that_a_part_lacks_are_not_listed(file: Path) -> None:
-    """A 4090 has no arithmetic of 4-bit floating point, so that mxfp4 and nvfp4 are nothing that it computes in; int4 and fp8
-    it has. Two policies under which the model runs alike are one, which is said."""
+    """A 4090 has no 4-bit floating point, so that mxfp4 and nvfp4 are missing; it has int4 and fp8. Two policies under which the
+    model runs alike are one row, and the page names both."""
     remarks: list[str] = []
     with charz.open(file) as db:
         db.messages = Messages(remark=remarks.append)

@@ -1,4 +1,4 @@
-"""Files are named by texts too, as people write them."""
+"""File names may be plain texts too."""
 
 from __future__ import annotations
 

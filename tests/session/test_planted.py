@@ -1,5 +1,5 @@
-"""A file that others made: macros that shadow functions and changed objects of charz are refused, other objects and changed rows are
-reported in every answer, and code that it names runs only if it is trusted."""
+"""Files of an attacker: macros that shadow functions and changed objects of charz are refused, every answer reports other objects
+and changed rows, and code named in the file runs only if it is trusted."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Planted = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHARZ_DB", "")  # what a run sets goes with the test
+    monkeypatch.setenv("CHARZ_DB", "")  # the value that a run sets is removed after the test
 
 
 @pytest.fixture
 def planted(file: Path, tmp_path: Path) -> Planted:
-    """Makes a copy of the file after statements of another client."""
+    """Function that copies the file and runs another client's statements on it."""
 
     def made(*statements: str) -> Path:
         path = Path(shutil.copy(file, tmp_path / "theirs.duckdb"))
@@ -43,7 +43,7 @@ def planted(file: Path, tmp_path: Path) -> Planted:
 @pytest.mark.parametrize("macro", ["max(x) AS min(x)", '"="(a, b) AS true', "duckdb_functions() AS TABLE SELECT 1 AS i", "current_database() AS 'x'"])
 def test_a_macro_of_a_functions_name_refuses_the_file_for_readers_too(macro: str, planted: Planted) -> None:
     path = planted(f"CREATE MACRO main.{macro}")
-    for trust in (False, True):  # whom one trusts does not make `max` the largest
+    for trust in (False, True):  # trust does not make the macro `max` correct
         with charz.open(path, trust=trust) as db, pytest.raises(CharzError, match=r"acro main\..*doctor --repair --trust"):
             db.compare("small", on="t4")
     with charz.open(path) as db:
@@ -87,7 +87,7 @@ ALTERED = (
     "UPDATE hardware_memory SET bandwidth_byte_per_s = 4 * bandwidth_byte_per_s WHERE hardware = 't4' AND level = 'dram'",
     "UPDATE hardware_provenance SET catalog_value = 4 * catalog_value WHERE hardware = 't4' AND field LIKE 'memory.dram.b%'",
 )
-"""Four times the bandwidth, and what the file says of how it was shipped with it."""
+"""Statements that quadruple the bandwidth, and the value recorded as shipped."""
 
 
 @pytest.mark.slow("a statement on a fact fires the triggers of the file")
@@ -155,7 +155,7 @@ def test_without_a_cache_what_is_not_compared_is_said(
 
 @pytest.fixture
 def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Code that leaves a trace when it is imported, in the folder that one works in."""
+    """Module in the working folder that leaves a trace when it is imported."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text(
         "import pathlib\nfrom torch import nn\npathlib.Path('ran').touch()\nclass Net(nn.Linear):\n"
@@ -175,7 +175,7 @@ def test_the_code_that_a_file_names_runs_only_if_it_is_trusted(source: str, plan
     with charz.open(path) as db, pytest.raises(CharzError, match=f"{source.removeprefix('hf:')}.*--trust"):
         db.what_if({}, "report", "small", modules={"*": "fp16"}, on="t4")
     assert not evil.exists()
-    if source == "evil.py:Net":  # whose source says more than that it is one
+    if source == "evil.py:Net":  # this source contains more than its name
         with charz.open(path, trust=True) as db:
             db.what_if({}, "report", "small", modules={"*": "fp16"}, on="t4")
         assert evil.exists()
@@ -211,7 +211,7 @@ def test_a_model_without_operators_is_named(planted: Planted) -> None:
 def test_a_template_that_was_changed_is_not_copied(
     tmp_path: Path, small_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A planted one has four times the bandwidth."""
+    """The attacker's template has four times the bandwidth."""
     made = workspace.template.ready(workspace._complete)
     assert made is not None
     place = tmp_path / "charz"
@@ -227,7 +227,7 @@ def test_a_template_that_was_changed_is_not_copied(
 
 
 def test_a_verdict_is_about_the_file_that_was_opened(planted: Planted, file: Path) -> None:
-    """One that took its place meanwhile is not taken for it."""
+    """Another file that replaced the opened one meanwhile does not count as opened."""
     path = planted("CREATE MACRO max(x) AS min(x)")
     opened = verdicts.state(path)
     with duckdb.connect(str(path), read_only=True) as connection:

@@ -1,4 +1,4 @@
-"""Every picture is drawn of what its view answers."""
+"""Every picture shows the rows of its view."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def db(file: Path) -> Iterator[Session]:
 
 
 def values(chart: Any) -> list[list[dict[str, Any]]]:
-    """Rows of each layer of a chart, in order."""
+    """Return the rows of each layer of a chart, in order."""
     drawn = chart.to_dict()
     layers = drawn.get("layer", [drawn])
     return [layer["data"]["values"] for layer in layers if layer.get("data", {}).get("values")]
@@ -118,7 +118,8 @@ def test_control_characters_of_names_are_written_out_in_a_picture(tmp_path: Path
 
 @pytest.mark.default
 def test_a_shmoo_has_as_many_colors_as_tiles() -> None:
-    """Twelve tiles: more than a default palette has; a level is drawn at its capacity, its name nowhere near the legend."""
+    """Twelve tiles are more than the colors of a default palette; a level is drawn at its capacity, with its name away from the
+    legend."""
     points = [
         {"footprint_byte": 2.0**i, "attained_ops_per_s": 1.0, "series": "a", "model": "m", "batch": 1, "tile": f"{i}",
          "served": "dram", "weights": "dram"}
@@ -141,7 +142,7 @@ def test_a_single_point_is_drawn(db: Session, tmp_path: Path) -> None:
 
 
 def test_a_page_holds_its_scripts(tmp_path: Path) -> None:
-    """A browser without a network shows it."""
+    """A browser shows it without a network."""
     pytest.importorskip("vl_convert")
     point = {"footprint_byte": 1.0, "attained_ops_per_s": 2.0, "series": "a", "model": "m", "batch": 1, "tile": "t"}
     charts.save(charts.shmoo([{**point, "served": "l2", "weights": "l2"}], [], "title"), tmp_path / "page.html")

@@ -1,4 +1,4 @@
-"""Two sessions add scenarios to one file: neither's number is the other's."""
+"""Two sessions that add scenarios to one file get different numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public surface: opening, scopes, SQL, and that it follows its file."""
+"""The public interface: opening, scopes and SQL of a session, which follows changes of its file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_report_is_the_row_that_plain_sql_gives(file: Path) -> None:
 
 @pytest.mark.slow("evaluates whole reports two ways")
 def test_what_is_not_in_the_file_is_evaluated_as_what_is(file: Path, tmp_path: Path) -> None:
-    """A batch that no scenario has gives what the file gives once the scenario is in it."""
+    """A batch without a scenario has the answer that the file gives after the scenario is added."""
     path = tmp_path / "copy.duckdb"
     path.write_bytes(file.read_bytes())
     with charz.open(path) as db:

@@ -1,4 +1,4 @@
-"""Steps of a server as a frame of mixes, against the live views."""
+"""Steps of a server as a frame of mixes, compared with the live views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Mix = dict[str, int]
 
 
 def drawn_mixes(count: int) -> list[Mix]:
-    """Steps of decoding and pieces of prompts, some longer than a chunk of any server."""
+    """Return steps of decoding and pieces of prompts, some longer than a chunk of any server."""
     drawn = random.Random(7)
     lengths = [1, 1, 1, 16, 48, 3000]
     return [
@@ -37,7 +37,7 @@ def drawn_mixes(count: int) -> list[Mix]:
 
 
 def live(db: Session, model: str, part: str, mixes: list[Mix], **kept: Any) -> pl.DataFrame:
-    """What the live views say of each mix as a run of its own."""
+    """Return the answers of the live views to each mix as a run of its own."""
     runs = [
         {
             "batch": mix["requests"], "phase": "decode" if mix["tokens"] == 1 else "prefill",
@@ -54,7 +54,7 @@ def live(db: Session, model: str, part: str, mixes: list[Mix], **kept: Any) -> p
 
 
 def same(found: pl.DataFrame, expected: pl.DataFrame) -> None:
-    """Both give the same steps."""
+    """Both ways give the same steps."""
     found = found.unique().sort("requests", "tokens", "context")
     keys = ("requests", "tokens", "context", "step_limit")
     assert found.select(keys).rows() == expected.select(keys).rows()
@@ -73,7 +73,7 @@ def test_mixes_are_what_the_views_say(db: Session, part: str) -> None:
 
 @pytest.mark.default
 def test_mixes_that_share_nothing(db: Session) -> None:
-    """Under a backend whose host issues kernel by kernel."""
+    """The backend's host launches kernel by kernel."""
     mixes = drawn_mixes(3)
     frame = db.step("decoder", mixes, on="t4", backend="inductor", precision="fp16")
     assert frame["latency_s"].null_count() == 0
@@ -92,7 +92,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def served(few_parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Small language models: experts and a window, and layers of two kinds."""
+    """Small language models: one with experts and a window, one with layers of two kinds."""
     pytest.importorskip("transformers")
     path = tmp_path_factory.mktemp("served") / "served.duckdb"
     shutil.copy(few_parts, path)

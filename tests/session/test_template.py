@@ -1,4 +1,4 @@
-"""The database without models that is kept in the cache."""
+"""The cached database without models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from charz.session import template, workspace
 
 
 def fill(connection: duckdb.DuckDBPyConnection) -> None:
-    """Replaces the installation of catalog and views."""
+    """Replace the installation of catalog and views."""
     about.write(connection, filled="yes")
 
 
 def must_not(_: duckdb.DuckDBPyConnection) -> None:
-    """Fails if a template is made a second time."""
+    """Fail if a template is made a second time."""
     raise AssertionError("made twice")
 
 
@@ -46,7 +46,7 @@ def test_one_that_charz_did_not_write_is_made_anew_and_named(how: str) -> None:
     made = template.ready(fill)
     assert made is not None
     content = made.read_bytes()
-    if how == "planted":  # a sound database with other numbers, as an UPDATE leaves it
+    if how == "planted":  # a valid database with other numbers, as after an UPDATE
         with duckdb.connect(str(made)) as connection:
             connection.execute("UPDATE charz_meta SET value = 'four times' WHERE key = 'filled'")
     elif how == "readable by others":

@@ -1,4 +1,4 @@
-"""A tile given by hand next to the chosen one, and the contents of the caches."""
+"""A user's tile compared with the chosen one, and the contents of the caches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from charz.session.explain import tiles
 
 
 def test_a_tile_is_three_sizes() -> None:
-    """None of them 0."""
+    """None of the sizes may be 0."""
     assert tiles.sizes("64x32x128") == (64, 32, 128)
     for text in ("64x64", "64x0x64", "0x1x1", "00x1x1", "axbxc", "64 x 64 x 64", ""):
         with pytest.raises(CharzError, match="not a tile"):
@@ -21,7 +21,7 @@ def test_a_tile_is_three_sizes() -> None:
 
 @pytest.mark.parametrize("part", ["kpu_t64", "t4"])
 def test_side_by_side(file: Path, part: str) -> None:
-    """The tile's own numbers stand beside those of the chosen one, and leave the session as it was."""
+    """The tile's own numbers are next to those of the chosen one, and the session does not change."""
     with charz.open(file) as db:
         before = db.report("small", on=part)
         found = db.explain("small", on=part, tile="32x32x16")
@@ -44,8 +44,8 @@ def test_a_tile_that_no_level_holds(file: Path) -> None:
 
 
 def test_weights_that_stay_are_not_read_again(file: Path) -> None:
-    """All weights of a small model fit with its activations, and software keeps them there: main memory moves less than where it
-    streams them."""
+    """All weights of a small model fit with its activations, and software keeps them there: main memory moves less than with
+    streamed weights."""
     with charz.open(file) as db:
         streamed, held = (
             db.report("small", on="kpu_t64", section="traffic", cache=cache, top=100)

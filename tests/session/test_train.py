@@ -18,7 +18,8 @@ MODEL = "trained"
 
 
 def test_degrees_divide_devices_and_samples() -> None:
-    """16 devices, pairs of which share a product: 8 replicas or, in a pipeline of two, 4; 32 samples are 2 or 4 micro batches of 2."""
+    """16 devices, pairs of which share a product: 8 replicas or, in a pipeline of two, 4; 32 samples are 2 or 4 micro batches of
+    2."""
     found = list(_degrees([[2], [1, 2], [1, 2], [1], [1]], [16], 32, [2]))
     named = {splits.name(degrees, 1, "full") for degrees in found}
     assert named == {

@@ -1,4 +1,4 @@
-"""The input's way over the host's link as a condition."""
+"""Transfer of the input over the host's link as a condition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def db(file: Path) -> Iterator[Session]:
 
 
 def test_inputs_come_over_the_link_before_a_run(db: Session) -> None:
-    """Its latency and their bytes over its bandwidth: inputs of the generated network are 640 elements a sample in fp32 each."""
+    """The time is the link's latency and the bytes over its bandwidth: inputs of the generated network are 640 fp32 elements a
+    sample."""
     ((count,),) = (
         db.connection().execute("SELECT count(*) FROM tensor WHERE model = 'small' AND role = 'input'").fetchall()
     )

@@ -48,7 +48,7 @@ CHANGES = {
         "UPDATE hardware SET dataflow = 'output_stationary' WHERE hardware = 'tpu_v4'",
     ),
 }
-"""Numbers with their values, the name of the variant, and the statements of a plain client that say the same."""
+"""Numbers with their values, the name of the variant, and a plain client's statements with the same effect."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def db(file: Path) -> Iterator[Session]:
 
 
 def changed(file: Path, path: Path, statement: str) -> Path:
-    """A copy of a file in which a plain client changed numbers."""
+    """Copy a file and change numbers as a plain client."""
     path.write_bytes(file.read_bytes())
     with duckdb.connect(str(path)) as connection:
         connection.execute(statement)
@@ -81,7 +81,7 @@ def test_a_what_if_is_what_the_changed_file_answers(name: str, file: Path, tmp_p
 
 
 def test_every_table_of_parts_is_as_in_the_changed_file(file: Path, tmp_path: Path) -> None:
-    """An L4's siblings of the same die are evaluated too: efficiencies are lent by unit counts."""
+    """An L4's siblings of the same die are evaluated too, because unit counts decide who lends efficiencies."""
     statement = "UPDATE hardware_cluster SET unit_count = 232 WHERE hardware = 'l4'"
     with charz.open(file) as db, charz.open(changed(file, tmp_path / "changed.duckdb", statement)) as other:
         (session,) = [s for label, s in db.variants({"l4.sm.unit_count": 232}).items() if label != "as is"]
@@ -173,9 +173,10 @@ def test_what_is_left_out_is_said_once(file: Path) -> None:
 )
 @pytest.mark.parametrize("model", ["resnet18", pytest.param("vit_b_16", marks=pytest.mark.slow)])
 def test_a_faster_clock_is_never_slower(model: str, tmp_path: Path) -> None:
-    """At 4 GHz the units of an RTX 4090 keep the pace of an L40S, of the same die and with rows of its own: it borrows none.
+    """At 4 GHz the units of an RTX 4090 are as fast as those of an L40S, which has the same die and rows of its own: it borrows
+    none.
 
-    The clock that a limit leaves is read off between two steps, which is 0.3 % of the time at most.
+    The clock under a limit is interpolated between two steps, which changes the time by at most 0.3 %.
     """
     query = (
         "SELECT backend, precision, latency_s FROM model_report WHERE hardware = 'rtx4090' AND batch = 64"
@@ -208,7 +209,7 @@ def test_the_database_may_be_named_before_the_command(
 
 
 def test_models_of_other_sizes_answer_as_if_they_were_ingested(tmp_path: Path, few_parts: Path) -> None:
-    """A perceptron twice as wide and of another depth answers what it answers once ingested; the file stays as it was."""
+    """A perceptron twice as wide and with another depth has the answer of the ingested one; the file does not change."""
     path = tmp_path / "sizes.duckdb"
     shutil.copy(few_parts, path)
     base, other = (
@@ -249,8 +250,8 @@ def test_sizes_that_cannot_be_are_told(
 
 
 def test_modules_in_another_precision_take_what_they_take_in_it(tmp_path: Path, few_parts: Path) -> None:
-    """The second layer of a perceptron in int8 computes as under int8, the first as under fp32, and the weights of each lie so in
-    memory; the file stays as it was."""
+    """The second layer of a perceptron in int8 computes as under int8, the first as under fp32, and the weights of each are
+    stored so; the file does not change."""
     path = tmp_path / "mixed.duckdb"
     shutil.copy(few_parts, path)
     model = "synthetic:mlp,in=256,hidden=512,out=256,layers=2"

@@ -28,7 +28,8 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.mark.default
 def test_runs_add_up(file: Path, work: Path) -> None:
-    """Times and energies by their counts; weights of both, and beside them what the larger run needs; rest fills the period."""
+    """Times and energies are weighted by their counts; memory is the weights of both and the activations of the larger run; rest
+    fills the period."""
     with charz.open(file) as db:
         (total,) = db.workload(work, on="t4").to_dicts()
         runs = db.workload(work, on="t4", section="runs").to_dicts()

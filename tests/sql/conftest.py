@@ -23,7 +23,7 @@ from charz.schema.scenario import Scenario
 from charz.schema.workload import Model
 from charz.sql import layers, macros, maintain, views
 
-sys.path.insert(0, str(Path(__file__).parent))  # `folders`: test folders are not packages
+sys.path.insert(0, str(Path(__file__).parent))  # `folders` is imported by name, since test folders are not packages.
 
 PARTS = ("rtx4090", "l40s", "i9_10940x", "tpu_v4", "kpu_t64")
 """Two siblings, and one part of each architecture class."""
@@ -123,7 +123,7 @@ def kept_layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_file(once: Callable[..., Path], rules: Rules, kept_layers: Path) -> Path:
-    """The database's file; copy it before you write."""
+    """File of the database; copy it before you write."""
 
     def make(path: Path) -> None:
         with file.replace(path, create=True) as connection:
@@ -141,11 +141,11 @@ def small_file(once: Callable[..., Path], rules: Rules, kept_layers: Path) -> Pa
 
 @pytest.fixture
 def small(small_file: Path, tmp_path: Path) -> Path:
-    """A copy of the database."""
+    """Copy of the database."""
     return Path(shutil.copy(small_file, tmp_path / "small.duckdb"))
 
 
 @pytest.fixture
 def add_model(rules: Rules) -> Callable[[duckdb.DuckDBPyConnection, str, int], None]:
-    """A function that writes a network with so many channels under a name, as ingest does."""
+    """Function that writes a network with a number of channels under a name, as ingest does."""
     return lambda connection, name, channels: add_network(connection, name, channels, rules)

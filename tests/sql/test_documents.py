@@ -110,7 +110,7 @@ MACROS = {
 
 
 def test_a_macro_is_written_out_where_it_is_called(tmp_path: Path) -> None:
-    """Macros expand within others and within their own arguments, and line numbers stay."""
+    """Macros expand within others and within their own arguments, and line numbers do not change."""
     body = "SELECT\n    -- What. 'half(1)'\n    quarter(\n        rank + half\n    ) || 'half(2)' AS a,\n    half(half(b.rank)) AS half\nFROM b"
     root = folder(tmp_path, {**MACROS, "3_mapping/v.sql": with_body(body)})
     (view,) = views.load(root)

@@ -13,7 +13,7 @@ from charz.sql import foreign, views
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory, kept_layers: Path) -> foreign.Own:
-    """What another file holds, made as charz makes one."""
+    """Contents of a file that charz made."""
     path = tmp_path_factory.mktemp("known") / "known.duckdb"
     with file.replace(path, create=True) as connection:
         views.install(connection, kept_layers)
@@ -23,7 +23,7 @@ def known(tmp_path_factory: pytest.TempPathFactory, kept_layers: Path) -> foreig
 
 
 def found(path: Path, known: foreign.Own, *statements: str, is_whole: bool = True) -> foreign.Found:
-    """What is foreign in a file after statements of another client."""
+    """Return the foreign objects of a file after statements of another client."""
     with duckdb.connect(str(path)) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -71,7 +71,7 @@ def test_what_another_client_made_is_named(
 
 
 def test_what_shadows_a_function_is_found_with_the_functions_of_the_engine(small: Path, known: foreign.Own) -> None:
-    """Macros of these names would answer the questions that look for them."""
+    """Macros with these names would falsify the queries that look for them."""
     names = ("current_database() AS 'x'", "duckdb_functions() AS TABLE SELECT 1", '"||"(a, b) AS a', "string_agg(a) AS 'x'")
     there = found(small, known, *(f"CREATE MACRO {name}" for name in names), 'CREATE MACRO "="(a, b) AS false')
     assert {name.partition(".")[2] for name in there.shadowing} == {
@@ -111,12 +111,12 @@ ALTERED = [
     ("INSERT INTO source SELECT * REPLACE ('mine' AS source_id) FROM source", {}),
     ("UPDATE source SET kind = 'mine'", {"source": 1}),
 ]
-"""What a client does, and the shipped rows that are others then."""
+"""Statements of a client, and the shipped rows that each alters."""
 
 
 @pytest.mark.parametrize(("statement", "counts"), ALTERED)
 def test_shipped_rows_that_are_others_are_counted(statement: str, counts: dict[str, int]) -> None:
-    """A part that the file does not have, one of the user's own and his sources alter no shipped row."""
+    """A missing part, a user's own part and its sources alter no shipped row."""
     rows = """
         CREATE TABLE hardware AS SELECT UNNEST(['a', 'b']) AS hardware;
         CREATE TABLE price AS SELECT UNNEST(['a', 'b']) AS hardware, 1.5 AS price_usd_per_hour, '2026-01-01' AS dated;

@@ -1,4 +1,4 @@
-"""Views without stars: the same columns and rows, for engines that know no `* EXCLUDE`."""
+"""Views without stars give the same columns and rows, for engines without `* EXCLUDE`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_star_is_written_out(query: str) -> None:
 def test_an_output_named_beside_it_is_written_out() -> None:
     text = portable.expanded("SELECT a + 1 AS e, e * 2 AS f, f + b AS b, b AS g FROM t", COLUMNS, Path("v.sql"))
     expected = "SELECT a + 1 AS e, (a + 1) * 2 AS f, ((a + 1) * 2) + b AS b, b AS g FROM t"
-    assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == expected  # `b` is that of the table
+    assert " ".join(text.split()).replace("( ", "(").replace(" )", ")") == expected  # `b` of the table
 
 
 @pytest.mark.slow("translates and binds every file")

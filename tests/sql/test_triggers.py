@@ -22,11 +22,11 @@ FACTS = (
     "list_price", "memory_level", "model", "number_rule", "operator_class", "power_range", "precision", "precision_policy", "prediction_band", "price",
     "scenario", "shipped_part", "tiling_strategy", "usual_host",
 )  # fmt: skip
-"""Tables whose changes reach a maintained table."""
+"""Tables whose changes affect a maintained table."""
 
 
 def opened(path: Path) -> duckdb.DuckDBPyConnection:
-    """Open a connection without any of charz."""
+    """Open a connection without charz."""
     return duckdb.connect(str(path), config={"threads": 1})
 
 

@@ -1,4 +1,4 @@
-"""The description that an installed cost model stores, and the fate of what was installed before."""
+"""The stored description of an installed cost model, and the replacement of earlier objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits through their entry points: what they refuse, what they write, constants found again in times made from them."""
+"""Fits through their entry points: their refusals, the rows that they write, and constants recovered from times made with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLES = Path(__file__).resolve().parents[2] / "hardware_catalog/tables"
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database of the catalog alone."""
+    """Database of only the catalog."""
     path = tmp_path_factory.mktemp("calibrate") / "t.duckdb"
     workspace.read(path, create=True).close()
     return path
@@ -89,7 +89,7 @@ def efficiency(number: int, scope: str, fraction: float) -> Efficiency:
 
 
 def test_a_fit_takes_the_place_of_its_earlier_rows_in_a_database(tmp_path: Path) -> None:
-    """Of two scopes the second is fitted again, then withdrawn: the first and what ships stay."""
+    """Of two scopes the second is fitted again, then withdrawn: the first and the shipped rows stay."""
     path = tmp_path / "t.duckdb"
     source = Source(source_id="mine", kind="measurement", locator="here", licence=None, what="runs")
     band = PredictionBand(
@@ -123,7 +123,7 @@ def test_a_fit_takes_the_place_of_its_earlier_rows_in_a_database(tmp_path: Path)
 
 
 def test_constants_take_the_place_of_their_keys_in_the_tables(tmp_path: Path) -> None:
-    """One row of two is fitted: it changes where it stands, the other and the other tables stay as they are."""
+    """One row of two is fitted: it changes in its place, and the other row and the other tables do not change."""
     for name in ("collective", "efficiency", "source"):
         shutil.copy(TABLES / f"{name}.csv", tmp_path)
     row = Collective(
@@ -169,7 +169,7 @@ def test_collectives_are_fitted_to_the_constants_their_times_were_made_with(data
 
 
 def test_a_band_covers_four_fifths_of_the_parts_left_out() -> None:
-    """Residuals of ten parts spread alike: the tenth and ninetieth percentile of -0.5 ... 0.5, hardly widened."""
+    """Residuals of ten parts have equal spread: the tenth and ninetieth percentile of -0.5 ... 0.5, hardly widened."""
     rows = pl.DataFrame(
         {
             "family": ["gpu"] * 1010, "backend": ["eager"] * 1010, "hardware": [f"part {i % 10}" for i in range(1010)],
@@ -185,7 +185,7 @@ def test_a_band_covers_four_fifths_of_the_parts_left_out() -> None:
 
 
 def test_a_part_of_many_runs_weighs_as_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three parts of which one has as many runs as nine: in the band of parts that nobody measured each is a third."""
+    """One of three parts has as many runs as nine: in the band of unmeasured parts each weighs a third."""
     few = pl.DataFrame(
         {
             "family": ["gpu"] * 300, "backend": ["eager"] * 300, "batch_class": [">64"] * 300, "cell": ["gpu.eager"] * 300,

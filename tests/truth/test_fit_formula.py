@@ -1,5 +1,5 @@
-"""The time that a fit computes over arrays against the views', for every class of kernels: the formula stands once in `sql/`,
-and here is what holds the other to it."""
+"""The time that a fit computes over arrays equals that of the views, for every class of kernels: `sql/` is the only source of the
+formula, and this test compares its copy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.makers import bare
 from charz.hardware_catalog.calibration import fit, kernels
 
 TARGETS = [
-    # Kernels of few tiles may take other ones at other efficiencies, which a fit does not see: none does here.
+    # Kernels of few tiles may take other tiles at other efficiencies, which a fit does not model: none does here.
     ("rtx4090", "inductor", "fp32", 0.2),
     ("i9_10940x", "eager", "fp32", 0.2),
     ("i9_10940x", "eager", "fp32", 0.98),
@@ -31,7 +31,7 @@ def connection(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _operators(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Of every class one operator bound by arithmetic, one by memory, and one too small for either."""
+    """Each class has one operator bound by arithmetic, one by memory, and one too small for either."""
     classes = connection.sql("SELECT operator_class, is_matrix FROM operator_class ORDER BY operator_class").fetchall()
     rows = []
     for name, is_matrix in classes:
@@ -53,7 +53,7 @@ def _operators(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 def test_a_fit_computes_the_time_of_the_views(
     connection: duckdb.DuckDBPyConnection, hardware: str, backend: str, precision: str, least: float
 ) -> None:
-    """Every parameter drawn between `least` and 1."""
+    """Every parameter is drawn between `least` and 1."""
     operators = _operators(connection)
     shipped = connection.sql("SELECT * FROM efficiency").pl()
     tables = bare.tables(operators, precision, backend)
@@ -93,5 +93,5 @@ def test_a_fit_computes_the_time_of_the_views(
     for name, time_s in zip(seen.group["kernel_class"], summed.tolist(), strict=True):
         of_class[name] = of_class.get(name, 0.0) + time_s
     assert of_class == pytest.approx(expected, rel=1e-9)
-    # A bias that the library adds is no kernel.
+    # A bias that the library adds has no kernel of its own.
     assert {*operators["operator_class"]} - of_class.keys() <= {"bias"}

@@ -1,4 +1,4 @@
-"""Efficiencies of depthwise convolutions that rest on single operators of an H200, worked out anew from the measured rows."""
+"""Efficiencies of depthwise convolutions that were fitted to single operators of an H200, computed again from the measured rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PEAK = 66.9e12
 
 @pytest.fixture(scope="module")
 def rows() -> list[Record]:
-    """Measured rows with their sizes."""
+    """Return measured rows with their sizes."""
     return [{**row, **json.loads(row["sizes"] or "{}")} for row in pl.read_parquet(FILE).iter_rows(named=True)]
 
 
 @pytest.fixture(scope="module")
 def share() -> Callable[..., float]:
-    """The share of the vector peak that ships for a layout, by backend."""
+    """Return the shipped share of the vector peak for a layout, by backend."""
     found = {
         (row.backend, row.memory_format): row.maximum_fraction
         for row in loader.load().rows[Efficiency]
@@ -43,7 +43,7 @@ def share() -> Callable[..., float]:
 
 
 def depthwise(rows: list[Record], kernel: str, kept: Callable[[Record], bool]) -> float:
-    """Mean share of the vector peak of the cases of 32 samples that ran by a kernel: two operations a tap and result."""
+    """Compute the mean share of the vector peak of the cases of 32 samples that a kernel ran: two operations a tap and result."""
     return geometric_mean(
         2 * row["n"] * row["c_out"] * (row["h"] // row["stride"]) ** 2 * row["k"] ** 2 / row["time_s"] / PEAK
         for row in rows
@@ -62,7 +62,7 @@ def depthwise(rows: list[Record], kernel: str, kept: Callable[[Record], bool]) -
 def test_depthwise_kernels(
     rows: list[Record], share: Callable[..., float], memory_format: str, kernel: str, kept: Callable[[Record], bool]
 ) -> None:
-    """Both backends call the same library, and fits to networks start there."""
+    """Both backends call the same library, and fits to networks start with these values."""
     shipped = share("eager", memory_format)
     assert shipped == share("inductor", memory_format)
     assert shipped == pytest.approx(depthwise(rows, kernel, kept), rel=0.02)

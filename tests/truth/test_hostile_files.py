@@ -1,4 +1,4 @@
-"""Files of measurements as nobody should write them: read, or refused in one line."""
+"""Malformed files of measurements are read, or refused in one line."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_parquet_file_that_unfolds(tmp_path: Path) -> None:
 
 
 def _in_little_memory(path: Path) -> str:
-    """What reading a file says in a process whose memory grows by less than 100 MiB and that takes less than 5 s."""
+    """Read a file in a process and return its output. Its memory must grow by less than 100 MiB, and it must take less than 5 s."""
     code = f"""
 import resource
 from pathlib import Path

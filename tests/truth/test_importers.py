@@ -1,4 +1,4 @@
-"""Importers on tiny files with results worked out by hand."""
+"""Importers on tiny files with results computed by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_mapped_file(tmp_path: Path) -> None:
 
 
 def test_columns_called_like_fields_map_themselves(tmp_path: Path) -> None:
-    """What --map says wins over a column of the name; 4 samples in 0.5 s are 8 a second; a number a data set has is charz's own."""
+    """A column of `--map` overrides a column of that name; 4 samples in 0.5 s are 8 a second; a number that a data set has is
+    charz's own."""
     path = tmp_path / "mine.csv"
     path.write_text(
         "net,part,batch,precision,latency_s,ms,note,rig,source_id\nresnet50,T4,4,half,9.0,500,a,7,x\nresnet50,T4,2,,9.0,250,b,7,x\n"
@@ -225,7 +226,7 @@ def test_every_file_of_a_folder_is_kept(tmp_path: Path, source: str | None) -> N
         (tmp_path / f"bench.{part}.csv").write_text(f"net,ms\nresnet50,{latency}\n")
     batches = [_read(path, source=source) for path in files.in_folder(tmp_path)]
     with workspace.change(tmp_path / "c.duckdb") as connection:
-        for _ in range(2):  # the second time in place of the first
+        for _ in range(2):  # the second row replaces the first
             files.store_batches(connection, batches)
         found = connection.sql("SELECT source_id, latency_s FROM measurement ORDER BY latency_s").fetchall()
     assert [s for s, _ in found] == ([source] * 2 if source else ["bench.a10", "bench.t4"])

@@ -1,4 +1,4 @@
-"""Measured operators and graph nodes against the cost model."""
+"""Predictions of measured operators and graph nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PART = "Tesla V100-PCIE-32GB"
 def node(
     name: str, op: str, target: str, inputs: str, output: str, milliseconds: float, dtype: str | None = "torch.float32"
 ):  # type: ignore[no-untyped-def]  # a row
-    """A row of a node file."""
+    """Write a row of a node file."""
     return {
         "hardware": PART, "model": "m", "mode": "inf", "node_name": name, "op": op, "target": target, "input_shapes": inputs,
         "output_shape": output, "dtype": dtype, "latency_ms": milliseconds, "fw_ms": milliseconds,
@@ -28,7 +28,7 @@ def node(
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with three nodes and, of the same laboratory, single operators."""
+    """Database with three nodes and single operators of the same laboratory."""
     path = tmp_path_factory.mktemp("nodes") / "t.duckdb"
     nodes = collection.fx_nodes(
         pl.DataFrame(

@@ -1,4 +1,4 @@
-"""Scores with hand results; a fit that must find parameters it was given."""
+"""Scores with results computed by hand, and a fit that must recover the parameters of its data."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_unpredicted_rows_drop_out() -> None:
 
 
 def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[str] = ("aten.layer_norm",)) -> Kernels:
-    """Cases of a compute-bound linear and a memory-bound kernel for each further operator, timed with the given
-    efficiencies (by class or ATen operator) and 85 % overlap."""
+    """Make cases of a compute-bound linear and a memory-bound kernel for each further operator, timed with the given efficiencies
+    (by class or ATen operator) and 85 % overlap."""
     generator = np.random.default_rng(5)
     each = 1 + len(operators)
     case = np.repeat(np.arange(cases), each)
@@ -87,8 +87,8 @@ def test_fit_finds_the_efficiencies_the_times_were_made_with() -> None:
 
 
 def test_fit_tells_one_thread_from_a_team() -> None:
-    """Of 60 cases with a norm, every second leaves it to one thread, which takes 1 ms over 0.6; the others wait for a team
-    that takes twice the part's 0.25 ms."""
+    """Of 60 cases with a norm, every second runs it on one thread, which takes 1 ms over 0.6; the others wait for a team that
+    takes twice the part's 0.25 ms."""
     pytest.importorskip("scipy")
     kernels = _kernels({"linear": 0.55, "norm": 0.9})
     is_norm = kernels.group_of == 1
@@ -155,8 +155,8 @@ def test_band_of_other_families_covers_about_what_it_says() -> None:
 
 
 def test_a_prior_is_made_without_what_is_left_out() -> None:
-    """Six families of one network each are dealt into three folds: the prior is asked for once a fold, and for all
-    families in the end; the rows that a fold predicts follow the prior that it was given."""
+    """Six families of one network each form three folds. The prior is computed once a fold, and for all families at the end; the
+    rows that a fold predicts follow the prior of that fold."""
     pytest.importorskip("scipy")
     kernels = _kernels({"linear": 0.55, "norm": 0.9}, cases=12)
     asked: list[list[str]] = []
@@ -168,7 +168,7 @@ def test_a_prior_is_made_without_what_is_left_out() -> None:
     keys = [("norm", "*", "memory", "maximum_fraction")]
     found = fit.left_out(kernels, keys, "architecture_family", 3, without)
     assert sorted(f for families in asked for f in families) == [f"f{i}" for i in range(6)]
-    # Products of 1 to 10 ms at the peak: seconds at a thousandth of it, less than one at half.
+    # Products take 1 to 10 ms at the peak: seconds at a thousandth of it, less than one at half.
     with_f0 = next(families for families in asked if "f0" in families)
     slow = ~kernels.cases["architecture_family"].is_in(with_f0).to_numpy()
     assert (found[slow] > 1.0).all()
@@ -176,7 +176,7 @@ def test_a_prior_is_made_without_what_is_left_out() -> None:
 
 
 def test_a_fit_replaces_its_rows_and_leaves_those_set_by_hand(tmp_path: Path) -> None:
-    """Fitted anew, the overlap of a scope and backend goes; its residency, which no fit gives, stays, as does eager's."""
+    """A new fit of a scope and backend removes its overlap; its residency, which no fit gives, stays, as does eager's."""
 
     def row(backend: str, resource: str, fraction: float) -> Efficiency:
         return Efficiency(

@@ -1,4 +1,4 @@
-"""The workbench against the database's own views, and bare products against a one-layer network."""
+"""The workbench compared with the database's own views, and single products with a one-layer network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PART = "h100_sxm5_80"
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with one small network and two measurements of it, one of them of no known part."""
+    """Database with one small network and two measurements of it, one of them on an unknown part."""
     path = tmp_path_factory.mktemp("truth") / "t.duckdb"
     spec = parse("synthetic:mlp", settings=(("in", "256"), ("hidden", "512"), ("out", "256"), ("layers", "2")))
     (outcome,) = run([spec], lambda: workspace.change(path), maintain.add_runs)
@@ -72,7 +72,7 @@ def test_a_case_follows_the_policy_of_its_version_and_of_its_backend(database: P
 
 
 def test_of_many_runs_of_a_part_as_many_are_drawn_for_a_band(database: Path, tmp_path: Path) -> None:
-    """120 of 131 under one backend, the same each time, and the one under the other."""
+    """120 of 131 under one backend are drawn, the same each time, and the one under the other."""
     copy = tmp_path / "copy.duckdb"
     copy.write_bytes(database.read_bytes())
     with workspace.change(copy) as connection:
@@ -118,7 +118,7 @@ def test_host_factor_is_chosen_from_batch_one_rows(database: Path) -> None:
 
 
 def test_a_fitted_factor_stands_beside_the_score_with_the_score_without_it(database: Path) -> None:
-    """The one measured run waits for the host: 0.1 ms, of which the fitted factor explains nearly all."""
+    """The one measured run waits for the host: 0.1 ms, nearly all of which the fitted factor explains."""
     said: list[str] = []
     with Session(database, messages=Messages(remark=said.append)) as db:
         (cell,) = db.validate(least_rows=1).to_dicts()
@@ -133,7 +133,7 @@ def test_a_fitted_factor_stands_beside_the_score_with_the_score_without_it(datab
     assert cell["unfitted_bias"] == pytest.approx(expected, abs=1e-3)
     assert cell["unfitted_median_error"] == pytest.approx(abs(expected), abs=1e-3)
     assert abs(row["log_ratio"]) < abs(expected)
-    # What is fitted on the rows themselves stands behind what is not.
+    # Columns that are fitted on the rows themselves come after the others.
     for found, first, second in ((cell, "unfitted_median_error", "median_error"), (row, "unfitted_s", "latency_s")):
         assert list(found).index(first) < list(found).index(second)
     assert list(cell).index("unfitted_median_error") == list(cell).index("rows") + 1
@@ -168,8 +168,8 @@ def test_nothing_to_validate_is_one_line(database: Path) -> None:
 
 
 def test_the_fit_composes_a_kernels_time_as_the_views_do(tmp_path: Path) -> None:
-    """Efficiencies that are the same for all kernels, given to the views as rows and to the fit as parameters: one device
-    time at full clock, wherever both take the same tiles."""
+    """Efficiencies that are equal for all kernels, given to the views as rows and to the fit as parameters, give one device time
+    at full clock, wherever both choose the same tiles."""
     path = tmp_path / "t.duckdb"
     specs = [parse("synthetic:resnet_block"), parse("synthetic:transformer_block"), parse("synthetic:mlp")]
     outcomes = run(specs, lambda: workspace.change(path), maintain.add_runs)

@@ -1,4 +1,4 @@
-"""Effect of doubling one number of a part on its answers; `python -m tests.whole.elasticities FILE` prints the table of a file
+"""Effect of doubling one number of a part on its answers. `python -m tests.whole.elasticities FILE` prints the table of a file
 made by `make`."""
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PARTS = {
     "hexagon698": ("onnxruntime", "int8"),
     "gaudi2": ("onnxruntime", "bf16"),
 }
-"""One of each family, with the backend and precision that it is asked about."""
+"""A part of each family, with its backend and precision."""
 
 _OF = "WHERE hardware = '{part}'"
 UNLIMITED = (
     "UPDATE hardware_power SET idle_w = (SELECT value FROM part_energy WHERE hardware = '{part}' AND what = 'static'),"
     f" tdp_w = 1e6 {_OF}"
 )
-"""No power limit, the static power as it was."""
+"""Statement that lifts power limits and keeps the static power."""
 
 DOUBLED = {
     "units": (f"UPDATE hardware_cluster SET unit_count = 2 * unit_count {_OF}",),
@@ -51,7 +51,7 @@ LEVEL_COLUMNS = {"bandwidth": "bandwidth_byte_per_s", "size": "capacity_byte"}
 """Numbers of a memory level."""
 
 LIMITED = ("energies", "power limit")
-"""Numbers that are doubled with the part's power limit in force; others are doubled without one."""
+"""Numbers that are doubled under the part's power limit; others are doubled without one."""
 
 
 @dataclass(frozen=True, slots=True)

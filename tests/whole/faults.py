@@ -20,16 +20,16 @@ from charz.sql import maintain, views
 from .generated import graph
 
 PARTS = ("t4", "i7_13700k", "kpu_t64")
-"""One part of each way to compute."""
+"""A part for each way to compute."""
 
 SCENARIOS = (1, 9, 13, 17, 29, 37)
-"""Every backend that runs on one of them, and each kind of number format."""
+"""Every backend of these parts, and each kind of number format."""
 
 VALUES = ("NULL", "0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e30", "1000 * {column}")
-"""SQL expressions that are written."""
+"""SQL expressions written into each column."""
 
 META = "charz.schema.meta"
-"""Module of the tables by which a file describes itself: no facts."""
+"""Module of the tables by which a file describes itself, which are not facts."""
 
 RESTED_ON = {
     "backend": "backend IN (SELECT backend FROM scenario)",
@@ -70,7 +70,7 @@ APART = {
     "term": "quantity",
     "tiling_strategy": "family",
 }
-"""Rows that are tried apart; of other tables one row of each part, or one in all."""
+"""Columns whose rows are tried separately; in other tables one row of each part is tried, or one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Fault:
 
     @property
     def where(self) -> str:
-        """Condition that selects its row alone."""
+        """Condition that selects only its row."""
         names = row_types()[self.table].KEY
         return " AND ".join(f"{ddl.quote(n)} = {_literal(v)}" for n, v in zip(names, self.key, strict=True))
 
@@ -109,7 +109,7 @@ class Outcome:
 
     @property
     def is_silent(self) -> bool:
-        """True of a fault that makes a part better, or the answer no number, without a word."""
+        """True if the fault silently makes a part better, or an answer NaN."""
         return self.kind in ("faster", "frugal", "NaN") and not self.is_named
 
 

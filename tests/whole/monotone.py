@@ -1,4 +1,4 @@
-"""Runs that become slower when a number of their part is doubled; `python -m tests.whole.monotone FILE [--limited] [PART ...]`
+"""Runs that become slower when a number of their part is doubled. `python -m tests.whole.monotone FILE [--limited] [PART ...]`
 lists them for a file of models, with power limits lifted unless `--limited`."""
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Slower:
-    """A run that twice a number of its part makes slower."""
+    """A run that becomes slower when a number of its part is doubled."""
 
     hardware: str
     doubled: str
@@ -82,7 +82,7 @@ class Found:
 
     doubled: Collection[str]
     times: int
-    """Runs that were answered before any change."""
+    """Runs with an answer before any change."""
     slower: Sequence[Slower]
 
 

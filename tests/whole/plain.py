@@ -1,5 +1,5 @@
-"""Critical path, stages and peak memory computed plainly from the compiled tables: by networkx and by
-stepping through the kernels, as references for the views."""
+"""Reference implementations for the views: critical path, stages and peak memory from the compiled tables, by networkx and by a
+loop over the kernels."""
 
 from __future__ import annotations
 

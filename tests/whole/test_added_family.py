@@ -1,4 +1,4 @@
-"""A hardware family and a backend that nobody has heard of are rows of the catalog, and nothing else."""
+"""A new hardware family and a new backend need only rows of the catalog."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS = {
     "silicon_rule": "foo_lift,lift,foo,*,*,1,ratio,charz_rule,assumed,An array",
     "scenario": "100,1,,,forward,fp16,bar,,,,,,,nchw,1.0,warm,,charz\n101,1,,,forward,fp16,bar_unfused,,,,,,,nchw,1.0,warm,,charz",
 }
-"""All that a family `foo` and a backend `bar` need, by table."""
+"""All rows that a family `foo` and a backend `bar` need, by table."""
 
 MISSING = {
     "backend_support": ("backend = 'bar'", {"backend"}),
@@ -43,11 +43,11 @@ MISSING = {
     "silicon_rule": ("family = 'foo'", {"energy"}),
     "scenario": ("scenario_id IN (100, 101)", {"scenario"}),
 }
-"""Rows of a table, and what the part lacks without them."""
+"""Table, and the part's lack without its rows."""
 
 
 def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
-    """A catalog of one part, of the family `foo`, with these rows beside those that ship."""
+    """Catalog of one part, of the family `foo`, with these rows and the shipped ones."""
     root = tmp_path / "catalog"
     shutil.copytree(loader.ROOT / "tables", root / "tables")
     for name in ("price", "list_price", "die", "rest_power", "power_range", "usual_host"):
@@ -66,7 +66,7 @@ def with_rows(tmp_path: Path, rows: Mapping[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def complete(once: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of the part with all it needs, and a generated model."""
+    """File of the part with all its rows, and a generated model."""
 
     def make(path: Path) -> None:
         catalog = loader.load(with_rows(tmp_path_factory.mktemp("foo"), ROWS))
@@ -79,14 +79,14 @@ def complete(once: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
 
 
 def lacks(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """What the part lacks to answer."""
+    """Return what the part lacks to answer."""
     return {lack for (lack,) in connection.execute("SELECT lack FROM part_lack WHERE hardware = 'foo1'").fetchall()}
 
 
 ANSWER = (
     "SELECT latency_s, energy_j, kernel_count, backend FROM model_report WHERE hardware = 'foo1' AND scenario_id >= 100"
 )
-"""Time, energy and kernels of the model under the new backend, fused and not."""
+"""Return time, energy and kernels of the model under the new backend, fused and unfused."""
 
 
 def test_a_family_and_a_backend_are_rows(complete: Path) -> None:

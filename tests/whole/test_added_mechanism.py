@@ -1,5 +1,5 @@
-"""A mechanism is added by its file and a summand, its number by the column that declares it and a part's row; nothing else
-is edited: `kernel_term` lists it, the reports hold it, the number is loaded, traced and checked like any other."""
+"""A mechanism is added by its file and a summand, its number by the column that declares it and a part's row. Nothing else is
+edited: `kernel_term` lists it, the reports include it, and the number is loaded, traced and checked like any other."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ RUN = "model = 'small' AND hardware = 'i9_10940x' AND backend = 'openvino' AND p
 
 
 def _added(root: Path, name: str, text: str) -> None:
-    """A mechanism's file after `cost_paging`, and its time among what is exposed."""
+    """Add a mechanism's file after `cost_paging`, and its time to the exposed time."""
     (root / "4_cost" / f"cost_{name}.sql").write_text(text)
     sums = root / "4_cost" / "cost_untiled.sql"
     summed = sums.read_text().replace("FROM cost_paging", f"FROM cost_{name}")
@@ -92,7 +92,7 @@ def test_a_mechanism_is_one_file_and_a_summand(file: Path, tmp_path: Path) -> No
         views.install(connection, root)
         connection.commit()
         after_s = connection.execute(query).fetchall()[0][1]
-        # Host and device add under openvino: each kernel takes a microsecond more.
+        # Under openvino host and device time add up: each kernel takes a microsecond more.
         assert after_s == pytest.approx(before_s + count * 1e-6, rel=1e-12)
         terms = connection.execute(f"SELECT term_s FROM kernel_term WHERE term = 'probe' AND {RUN}").fetchall()
         assert terms == [(1e-6,)] * count
@@ -100,7 +100,7 @@ def test_a_mechanism_is_one_file_and_a_summand(file: Path, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_number_of_a_part_is_declared_once(file: Path, tmp_path: Path) -> None:
-    """In a copy of charz: the column, a part's row, the mechanism's file and its summand."""
+    """In a copy of charz add the column, a part's row, the mechanism's file and its summand."""
     for name in ("src", "cli", "ingest", "schema", "sql", "hardware_catalog"):
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     _added(tmp_path / "sql", "wake", WAKE)
@@ -162,6 +162,6 @@ def test_a_backend_is_rows_alone(file: Path, tmp_path: Path) -> None:
         """
         twins, originals = (connection.execute(query, [name]).fetchall() for name in ("twin", "tensorrt"))
     assert len(twins) >= 4
-    # TensorRT's own kernels have efficiency rows of its name; the twin has those of every backend.
+    # TensorRT's own kernels have efficiency rows of its name; the counterpart uses those of every backend.
     assert [row[:3] for row in twins] == [row[:3] for row in originals]
     assert all(latency_s > 0.0 for *_, latency_s in twins)

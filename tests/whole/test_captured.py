@@ -1,4 +1,4 @@
-"""Kernels captured into a graph: those of the backend that is captured, without the host between them."""
+"""Kernels captured into a graph are those of the captured backend, without waits for the host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_graph_runs_the_kernels_that_it_captures(file: Path, captured: str) ->
 
 @pytest.mark.parametrize(("captured", "call_s"), [("eager", 3e-5), ("inductor", 4e-4)])
 def test_a_graph_takes_its_kernels_and_one_call(file: Path, captured: str, call_s: float) -> None:
-    """No kernel of it waits for the host: at batch 1 it takes as long as the device works, with gaps, and one call."""
+    """No kernel waits for the host: at batch 1 the run takes the time of the device, with gaps, and one call."""
     with charz.open(file) as db:
         kernels = db.report("small", **ASKED, backend=f"{captured}_graph", section="kernels", top=1000)
         (graph,) = db.report("small", **ASKED, backend=f"{captured}_graph").to_dicts()

@@ -1,4 +1,4 @@
-"""Memory of PyTorch on a processor during a convolution: the view against the simulated allocator at ingest, which runs
+"""Memory of PyTorch on a processor during a convolution: the view compared with the allocator simulated at ingest, which runs
 before any scenario exists."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from charz.schema.scenario import Scenario
 
 
 class Apply(nn.Module):
-    """A function as a module."""
+    """Module that wraps a function."""
 
     def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def computed(x: torch.Tensor) -> torch.Tensor:
 
 
 def lowered(side: int, channels: int, *modules: nn.Module) -> Graph:
-    """The graph of a normalized (batch, side, side, channels) tensor and what follows, planned channels-last."""
+    """Trace a normalized (batch, side, side, channels) tensor and a convolution of it, planned channels-last."""
     network = nn.Sequential(nn.LayerNorm(channels), *modules).eval().to("meta")
     image = torch.zeros(2, side, side, channels, device="meta")
     graph, _ = to_graph(Request("test", "test", network, (image,), axes={"input": {0: BATCH}}))
@@ -83,8 +83,8 @@ def test_view_and_allocator_agree(shape: str, backend: str) -> None:
 
 
 def test_two_samples_do_not_pay_for_one() -> None:
-    """The copy and the blocks of one sample are given back and taken again in every run; two samples have none, and their
-    heap stays: 6.3 and 0.6 MB of fresh pages a run were counted under PyTorch 2.13."""
+    """The copy and the blocks of one sample are freed and allocated again in every run. Two samples have none, and their heap
+    stays: 6.3 and 0.6 MB of fresh pages a run were counted under PyTorch 2.13."""
     wide, narrow = nn.Conv2d(64, 256, 1), nn.Conv2d(256, 64, 1)
     graph = lowered(56, 64, Apply(permuted), wide, nn.ReLU(), narrow, nn.ReLU())
     rows = compile_graph(graph, rules())[HeapGrowth]
@@ -96,8 +96,8 @@ def test_two_samples_do_not_pay_for_one() -> None:
 
 @pytest.mark.parametrize(("batch", "is_misread", "moved"), [(1, True, 4 * 102_400 + 2 * 204_800), (2, False, 0)])
 def test_a_view_of_one_sample_is_copied(batch: int, is_misread: bool, moved: int) -> None:
-    """40 x 40 x 16 elements, 102,400 bytes, copied and put in blocks, and twice as much of results put back; the weights,
-    16 x 32 x 4 bytes, are put in blocks in any case."""
+    """40 x 40 x 16 elements, 102,400 bytes, are copied and converted to blocks, and results of twice the size converted back; the
+    weights, 16 x 32 x 4 bytes, are converted in any case."""
     graph = lowered(40, 16, Apply(permuted), nn.Conv2d(16, 32, 1, bias=False))
     with Bench(["convolution_call"]) as bench:
         bench.add_graph(graph)

@@ -1,5 +1,5 @@
-"""Serving a language model: what a decode step reads grows in proportion to the context, without a jump, and a
-prompt's own memory counts as well as a step's."""
+"""Serving a language model: the bytes of a decode step grow in proportion to the context, without a jump, and the memory of a
+prompt counts as well as that of a step."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_serving_fits_where_the_prompt_does(bench: Bench) -> None:
     prompt, step, _ = (byte for (byte,) in bench.rows("SELECT peak_memory_byte FROM run_memory ORDER BY run.scenario_id"))
     assert prompt > step
     query = "SELECT peak_memory_byte, fits_device FROM llm_serving ORDER BY scenario_id"
-    # What the process holds besides comes on top.
+    # The memory of the process is added.
     ((context,),) = bench.rows("SELECT DISTINCT context_byte FROM part_context WHERE backend = 'inductor'")
     assert context > 0
     for capacity, fits in ((prompt, True), ((prompt + step) / 2, False)):

@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 @pytest.fixture(scope="module")
 def connection(once: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A copy of a file with the model that a plain client may write."""
+    """Connection to a copy of a file with the model, which a plain client may write."""
     path = tmp_path_factory.mktemp("elasticity") / "copy.duckdb"
     shutil.copy(once("elasticity.duckdb", elasticities.make), path)  # type: ignore[operator]
     with duckdb.connect(str(path), config={"threads": 1}) as opened:
@@ -26,7 +26,7 @@ def connection(once: object, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 FURTHER = ("gaudi2", "hexagon698", "tpu_v4")
-"""Families beside the GPU, the processor and the KPU that every change is tried on."""
+"""Families with every change tested, in addition to the GPU, the processor and the KPU."""
 
 
 @pytest.fixture(
@@ -34,12 +34,12 @@ FURTHER = ("gaudi2", "hexagon698", "tpu_v4")
     params=[pytest.param(p, marks=pytest.mark.broad) if p in FURTHER else p for p in sorted(elasticities.PARTS)],
 )
 def effects(request: pytest.FixtureRequest, connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, int], Effect]:
-    """What each doubling does to a part's two runs."""
+    """Measure the effect of each doubling on a part's two runs."""
     return {(e.doubled, e.batch): e for e in elasticities.effects(connection, request.param)}
 
 
 POOLED = {("hexagon698", "units")}
-"""Its units share one scratchpad, which twice as many find full: they take smaller tiles and load more."""
+"""Part whose units share one scratchpad, which twice as many units fill: they take smaller tiles and load more."""
 WITHOUT_CLOCK = {("gaudi2", "clock")}
 
 
@@ -54,14 +54,14 @@ def test_arithmetic_goes_nearly_twice_as_fast(effects: dict[tuple[str, int], Eff
 
 
 def test_reading_weights_goes_with_main_memory(effects: dict[tuple[str, int], Effect]) -> None:
-    """What one call costs the host, and what is exposed, does not."""
+    """The host's cost of a call, and the exposed time, do not."""
     read, computed = (effects["dram bandwidth", batch].speedup for batch in (MEMORY_BOUND, COMPUTE_BOUND))
     assert 1.05 < read <= 2.0 + ROUNDING
     assert 1.0 - ROUNDING <= computed < read
 
 
 def test_energies_double_what_is_not_static(effects: dict[tuple[str, int], Effect]) -> None:
-    """Where no limit binds; where one does, the clock falls, and with it the voltage and the energy of an operation, unless the
+    """No limit applies here. Under one the clock falls, and with it the voltage and the energy of an operation, unless the
     voltage is at its floor already."""
     for batch in (COMPUTE_BOUND, MEMORY_BOUND):
         effect = effects["energies", batch]
@@ -72,7 +72,7 @@ def test_energies_double_what_is_not_static(effects: dict[tuple[str, int], Effec
 
 
 def test_twice_the_clock_costs_voltage(effects: dict[tuple[str, int], Effect]) -> None:
-    """Dynamic power between 1.5 and 4 times, limits lifted."""
+    """Dynamic power grows by 1.5 to 4 times, without limits."""
     if ("clock", COMPUTE_BOUND) in effects:
         effect = effects["clock", COMPUTE_BOUND]
         assert 1.5 < effect.dynamic * effect.speedup < 4.0
@@ -90,13 +90,13 @@ def test_a_larger_main_memory_changes_its_standby_alone(effects: dict[tuple[str,
 
 
 def test_more_of_anything_never_slows(effects: dict[tuple[str, int], Effect]) -> None:
-    """Units of processors apart: a team of threads takes longer to begin when it grows."""
+    """Units of processors are excepted: a larger team of threads takes longer to start."""
     part = next(iter(effects.values())).part
     slowed = {e.doubled for e in effects.values() if e.doubled != "energies" and e.speedup < 1.0 - ROUNDING}
     assert slowed <= ({"units"} if part == "i9_10940x" else set())
 
 
 def test_every_level_is_asked(effects: dict[tuple[str, int], Effect]) -> None:
-    """Sizes and bandwidths singly, main memory and at least one on the chip."""
+    """Sizes and bandwidths are doubled separately, of main memory and at least one level on the chip."""
     asked = {e.doubled.split()[0] for e in effects.values() if e.doubled.endswith(("size", "bandwidth"))}
     assert "dram" in asked and len(asked) > 1

@@ -1,8 +1,8 @@
-"""Critical path, stages and peak memory of every model of a database against plain computations.
+"""Critical path, stages and peak memory of every model of a database compared with reference implementations.
 
     CHARZ_EVERY_MODEL=zoo.duckdb pytest -m broad tests/whole/test_every_model.py
 
-`charz ingest torchvision --db zoo.duckdb` makes one of all torchvision models.
+`charz ingest torchvision --db zoo.duckdb` makes a database of all torchvision models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small mixture of experts on several devices, by hand."""
+"""A small mixture of experts on several devices, computed by hand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_expert_parallel_divides_the_weights_of_experts(bench: Bench) -> None:
 
 
 def test_tensor_parallel_divides_what_products_read(bench: Bench) -> None:
-    """Experts read their weights turned; norms and routers stay whole on every device, of four heads of keys each has one."""
+    """Experts read their weights transposed; norms and routers stay whole on every device, and each device has one of four heads
+    of keys."""
     query = "SELECT weight_byte FROM run_memory"
     ((whole,),) = bench.rows(query)
     bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "device_count": 8})])
@@ -82,7 +83,7 @@ def test_tensor_parallel_divides_what_products_read(bench: Bench) -> None:
 
 
 def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench) -> None:
-    # Engines add up a token's experts before the devices' results: no more bytes than behind attention.
+    # Engines add up a token's experts before the devices' results: no more bytes than after attention.
     reduced = (1 + 2 * LAYERS) * TOKENS * HIDDEN * FP16
     gathered = TOKENS * VOCABULARY * FP16
     plans = _plans(bench, "tensor")
@@ -91,14 +92,14 @@ def test_tensor_parallel_pairs_within_attention_and_within_experts(bench: Bench)
         assert sent == pytest.approx((2 * reduced + gathered) * (n - 1) / n)
         calls = (
             1 + 2 * LAYERS + 1
-        )  # all-reduces of the look-up, behind attention and experts; the all-gather of the head
+        )  # all-reduces of the look-up, after attention and experts; the all-gather of the head
         steps = (2 * (1 + 2 * LAYERS) + 1) * (n - 1)
         assert communication == pytest.approx(sent / (0.6 * bandwidth) + (0.9 * calls + 0.1 * steps) * delay)
 
 
 def test_a_device_reads_the_experts_it_holds(bench: Bench) -> None:
-    """A step of four tokens, of which each meets two of eight experts: a share r = 1 - (3/4)^4 of them; of eight devices each meets
-    its own with the tokens of all, 1 - (1 - r)^8."""
+    """In a step of four tokens each meets two of eight experts: together a share r = 1 - (3/4)^4 of them. Each of n devices has an
+    n-th of the experts for the tokens of all n, and reads a share 1 - (1 - r)^n of these."""
     bench.replace_rows(Scenario, [RUN.model_copy(update={"scenario_id": 2, "batch": 4, "sequence": 1})])
     try:
         found = dict(bench.rows("SELECT device_count, MIN(expert_read_byte) FROM parallel_link GROUP BY device_count"))

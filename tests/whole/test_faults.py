@@ -22,7 +22,7 @@ from . import faults
 def connection(
     once: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A file of three parts that a plain client may write."""
+    """Connection to a file of three parts, which a plain client may write."""
     path = tmp_path_factory.mktemp("faults") / "copy.duckdb"
     shutil.copy(once("faults.duckdb", faults.make), path)
     with duckdb.connect(str(path), config={"threads": 1}) as opened:
@@ -31,7 +31,7 @@ def connection(
 
 @pytest.fixture(scope="module")
 def before(connection: duckdb.DuckDBPyConnection) -> faults.Answers:
-    """What the file answers without a fault."""
+    """Answers of the file without a fault."""
     return faults.answers(connection)
 
 
@@ -55,7 +55,7 @@ TRAINING = {
 
 
 def test_every_number_of_training_is_judged(connection: duckdb.DuckDBPyConnection) -> None:
-    """One that cannot be is a fault of its own."""
+    """An impossible number is a fault of its own."""
     split = {"split": "s", "framework": "f", "optimizer": "o", "recompute": "none", "is_sequence_parallel": True}
     connection.execute("BEGIN")
     try:
@@ -75,7 +75,7 @@ def test_every_number_of_training_is_judged(connection: duckdb.DuckDBPyConnectio
 
 
 def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection) -> None:
-    """What the two lists of numbers leave out is no number of a rule, or a number of a part."""
+    """Numbers missing in both lists are not numbers of a rule, or are numbers of a part."""
     listed = set()
     for layer, relation in ((layers.HARDWARE, "rule_number"), (layers.WORKLOAD, "condition_fault")):
         text = (views.ROOT / layer / f"{relation}.sql").read_text()
@@ -95,13 +95,13 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
     }
     assert listed <= rules
     assert of_tables - listed == {
-        # Names of rows, and tables that nothing is answered from.
+        # Names of rows, and tables that no answer reads.
         ("efficiency", "efficiency_id"), ("tiling_strategy", "candidate"), ("confidence", "rank"), ("energy_fact", "energy_j"),
         ("number_rule", "least"), ("number_rule", "most"), ("number_rule", "plausible_least"), ("number_rule", "plausible_most"),
         ("prediction_band", "part_count"),
-        # No time and no energy rests on them: `report_fault` judges them.
+        # Time and energy do not depend on them: `report_fault` judges them.
         ("cost_rule", "value"), ("cost_rule", "cheap_value"), ("cost_rule", "dear_value"),
-        # Nothing at hand rests on rules of training: `report_fault` judges them.
+        # Answers at hand do not depend on rules of training: `report_fault` judges them.
         *((kind, quantity) for kind, quantities in TRAINING.items() for quantity in quantities),
     }  # fmt: skip
 
@@ -126,7 +126,7 @@ SAMPLE = {
 
 @pytest.mark.parametrize("statement", sorted(SAMPLE))
 def test_a_fault_makes_answers_null_and_is_named(statement: str, connection: duckdb.DuckDBPyConnection) -> None:
-    """Time and energy of every run on the part, and those of no other."""
+    """Time and energy of every run on the part become null, and no others."""
     connection.execute("BEGIN")
     connection.execute(statement)
     after = faults.answers(connection)
@@ -138,7 +138,7 @@ def test_a_fault_makes_answers_null_and_is_named(statement: str, connection: duc
 
 
 ONE_A_TABLE = [
-    # Table, column, value, condition of the row; parts whose answers are null, and runs of which.
+    # Table, column, value and condition of the row; parts and runs whose answers become null.
     ("backend_support", "run_s", "-1", "backend = 'inductor' AND family = 'gpu'", {("t4", 9), ("t4", 13)}),
     ("backend_support", "host_kernel_s", "'nan'::DOUBLE", "backend = 'eager' AND family = 'cpu'", {("i7_13700k", 1)}),
     ("efficiency", "maximum_fraction", "5", "scope = 'family:kpu'", {("kpu_t64", 37)}),
@@ -162,7 +162,7 @@ def test_a_fault_of_a_rule_leaves_what_rests_on_it_without_an_answer(
     table: str, column: str, value: str, where: str, null: set[tuple[str, int]],
     connection: duckdb.DuckDBPyConnection, before: faults.Answers,
 ) -> None:  # fmt: skip
-    """And nothing else: no other answer moves."""
+    """No other answer changes."""
     connection.execute("BEGIN")
     connection.execute(f"UPDATE {table} SET {column} = {value} WHERE {where}")
     after = faults.answers(connection)
@@ -195,7 +195,7 @@ def test_a_number_off_by_a_unit_is_answered_and_named(
 
 
 def test_no_rule_of_cost_is_wrong_in_silence(connection: duckdb.DuckDBPyConnection) -> None:
-    """One row of each quantity, every value: dollars are gone, or name the number."""
+    """For one row of each quantity and every value the dollars are null, or the answer names the number."""
     before = faults.costs(connection)
     found = [faults.outcome(connection, fault, before) for fault in faults.faults(connection, "cost_rule")]
     assert len(found) > 200
@@ -214,7 +214,7 @@ def test_a_launch_that_costs_nothing_is_possible_and_named(connection: duckdb.Du
 
 
 def test_a_new_part_without_main_memory_is_named(connection: duckdb.DuckDBPyConnection) -> None:
-    """A part by `INSERT`, of which the catalog states nothing."""
+    """The part is inserted without any number of the catalog."""
     connection.execute("BEGIN")
     connection.execute("INSERT INTO hardware SELECT * REPLACE ('own' AS hardware) FROM hardware WHERE hardware = 't4'")
     query = "SELECT field, value, rule FROM impossible_number WHERE hardware = 'own' ORDER BY field"
@@ -251,7 +251,7 @@ def test_commands_name_an_implausible_number(file: Path, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.broad
 def test_no_fault_is_answered_in_silence(connection: duckdb.DuckDBPyConnection, before: faults.Answers) -> None:
-    """Every value in every numeric column of every table: `benchmarks/every_fault.py` counts them."""
+    """Every value is tried in every numeric column of every table."""
     told = before | faults.costs(connection)
     silent = [str(f) for f in faults.faults(connection) if faults.outcome(connection, f, told).is_silent]
     assert silent == []
@@ -274,7 +274,7 @@ def test_no_fault_is_answered_in_silence(connection: duckdb.DuckDBPyConnection, 
 def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     statement: str, query: str, connection: duckdb.DuckDBPyConnection, before: faults.Answers
 ) -> None:
-    """Time and energy of one part do not; without the bandwidth of a link its area is not known, and what that leaks."""
+    """Time and energy of one part stay. Without the bandwidth of a link its area and its leakage are unknown."""
     several = " AND device_count = 2 AND strategy = 'tensor'" if "parallel" in query else ""
     rows = f"{query} WHERE model = 'small' AND hardware = 't4' AND batch = 1{several}"
     stated = connection.execute(rows).fetchall()
@@ -286,9 +286,9 @@ def test_a_number_that_cannot_be_leaves_what_rests_on_it_null(
     assert len(after) == len(stated) and all(value is None for (value,) in after)
     assert still.keys() == before.keys()
     for key, (latency_s, energy_j, *others) in before.items():
-        # The area of a link is not known without its bandwidth, and so what that leaks.
+        # Without its bandwidth the area of a link is unknown, and so is its leakage.
         nearness = 0.05 if "interconnect" in statement and key[0] == "t4" else None
-        assert still[key][0] == pytest.approx(latency_s)  # sums may come in another order
+        assert still[key][0] == pytest.approx(latency_s)  # sums may be in another order
         assert still[key][1] == (energy_j if energy_j is None else pytest.approx(energy_j, rel=nearness))
         memory_byte, implausible = others
         assert still[key][2] == pytest.approx(memory_byte)

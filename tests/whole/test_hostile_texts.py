@@ -1,4 +1,4 @@
-"""Texts as nobody should type them: each reader of one takes it, or refuses it in one line and at once."""
+"""Malformed texts: each reader accepts one, or refuses it in one line and at once."""
 
 from __future__ import annotations
 

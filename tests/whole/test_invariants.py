@@ -25,7 +25,7 @@ PACKED_RUN = "run.model = 'small' AND hardware = 'h100_sxm5_80' AND run.scenario
 PRODUCT = "step_class = 'gemm'"
 
 CASES: dict[str, list[tuple[str, str]]] = {
-    # Of each invariant relations it reads, and what one row of theirs is made to say.
+    # For each invariant: relations that it reads, and the change of one of their rows.
     "critical_path_exceeds_sum": [
         ("critical_path", f"UPDATE critical_path SET critical_path_s = 10 * critical_path_s WHERE {FIRST_RUN}"),
         ("critical_path", f"UPDATE critical_path SET critical_path_lower_s = 2 * critical_path_s WHERE {FIRST_RUN}"),
@@ -156,7 +156,7 @@ def test_it_holds(bench: Bench, invariant: str) -> None:
     ids=[f"{name}-{i}" for name, cases in CASES.items() for i, _ in enumerate(cases)],
 )
 def test_it_is_noticed(bench: Bench, invariant: str, relation: str, statement: str) -> None:
-    """A temporary table of the relation's name, found before it, holds its rows with one of them broken."""
+    """A temporary table that hides the relation contains its rows with one of them changed."""
     connection = bench.connection
     connection.execute(f"CREATE TEMP TABLE {relation} AS SELECT * FROM {relation}")
     try:

@@ -12,7 +12,7 @@ from charz.sql import holder
 pytestmark = pytest.mark.slow
 
 SPILLED = "500MB"
-"""What an evaluation may lay aside on disk; joins of all tensors with one another take tens of gigabytes."""
+"""Limit of temporary files of an evaluation; joins of all tensors with one another take tens of gigabytes."""
 
 
 def test_no_relation_joins_every_tensor_with_every_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Every part has an answer for every model, or a reason why not, and never both."""
+"""Every part has either an answer for every model or a reason for its absence."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ UNREACHED = (
     "aic100", "cerebras_wse3", "coral_edge_tpu", "gaudi2", "gaudi3", "groq_lpu_v1", "hailo8", "hexagon698", "tpu_v1",
     "trainium2",
 )  # fmt: skip
-"""Parts that no shipped scenario named a backend and a precision of."""
+"""Parts for which no shipped scenario has a backend and a precision."""
 OWN = "my_npu"
 PART = "aic100"
-"""An accelerator that answers for all three."""
+"""Accelerator that answers for all three models."""
 
 
 @pytest.fixture(scope="module")
 def own_npu(every_part: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The three generated models, and a part that a user made from the template, its numbers as they stand there."""
+    """File of the three generated models, and a part from the unchanged template."""
     folder = tmp_path_factory.mktemp("npu")
     path = folder / "npu.duckdb"
     shutil.copy(every_part, path)
     with charz.open(path) as db, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core, "FILLED_U", 0.0)  # nothing here asks for answers at hand
+        patch.setattr(core, "FILLED_U", 0.0)  # answers at hand are not needed here
         db.hardware.template("npu", id=OWN, out=folder / "npu.yaml")
         db.hardware.add(folder / "npu.yaml")
     return path
@@ -39,7 +39,7 @@ def own_npu(every_part: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def few(own_npu: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same without the parts that no test but one asks for."""
+    """The same file with only the parts that more than one test uses."""
     path = Path(shutil.copy(own_npu, tmp_path_factory.mktemp("few") / "few.duckdb"))
     with duckdb.connect(str(path), config={"threads": 1}) as opened:
         opened.begin()
@@ -60,14 +60,14 @@ def opened(few: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture
 def connection(opened: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """What a test writes is undone."""
+    """Connection whose changes are rolled back after the test."""
     opened.begin()
     yield opened
     opened.rollback()
 
 
 def asked(connection: duckdb.DuckDBPyConnection, *hardware: str) -> list[tuple[str, str, bool, bool]]:
-    """Model, part, whether there is a time under any stored scenario, and whether a reason says why not."""
+    """Return model, part, a flag for a time under any stored scenario, and a flag for a reason."""
     query = """
         WITH times AS (
             SELECT model, hardware, COUNT(latency_s) > 0 AS is_answered FROM model_report WHERE hardware IN (SELECT UNNEST($1))
@@ -85,7 +85,7 @@ def asked(connection: duckdb.DuckDBPyConnection, *hardware: str) -> list[tuple[s
 
 
 def test_every_target_has_a_time_or_a_reason(own_npu: Path) -> None:
-    """By part, backend and precision, of all parts."""
+    """Return the answers by part, backend and precision, for all parts."""
     with duckdb.connect(str(own_npu), read_only=True) as connection:
         every_target_has_one(connection)
 
@@ -151,12 +151,12 @@ LACKS = {
         "add a row to efficiency",
     ),
 }
-"""What is taken from the part, with the reason and the remedy."""
+"""Statements that delete something of the part, with the reason and the remedy."""
 
 
 @pytest.fixture(scope="module")
 def as_shipped(opened: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool, bool]]:
-    """What is asked of the part before anything is taken from it."""
+    """Answers of the part before a deletion."""
     return asked(opened, PART)
 
 
@@ -211,7 +211,8 @@ def test_a_power_mode_that_a_part_has_not_is_said(connection: duckdb.DuckDBPyCon
 
 
 def test_a_step_without_a_rate_takes_no_time_for_nothing(connection: duckdb.DuckDBPyConnection) -> None:
-    """A normalization in fp16 on a part of int8 alone where no integers stand in, within a kernel of its own or of a product."""
+    """A normalization in fp16 runs on a part with only int8 and without integer approximations, in its own kernel or that of a
+    product."""
     connection.execute("UPDATE precision SET integer_stand_in = NULL")
     query = """
         SELECT DISTINCT t.is_product, c.latency_s FROM shape_step AS t

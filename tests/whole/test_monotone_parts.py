@@ -1,4 +1,4 @@
-"""More of any number of a part never makes it slower, and more samples never a sample."""
+"""More of any number of a part never makes it slower, and more samples never increase the time of a sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def ingested(path: Path, models: tuple[str, ...]) -> None:
-    """A file of some models without answers at hand."""
+    """File of some models without answers at hand."""
     with charz.open(path) as db:
         db.ingest(list(models), no_answers=True)
 
@@ -42,14 +42,14 @@ def broad_connection(once: Callable[..., Path]) -> Iterator[duckdb.DuckDBPyConne
 
 
 def drawn(parts: list[str], count: int) -> list[str]:
-    """Parts that the commit at hand chooses: others with every change, the same in every run of it."""
+    """Return the parts chosen by the current commit: different for every change, and equal in every run of it."""
     root = Path(__file__).parents[2]
     said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
     return sorted(parts, key=lambda part: hashlib.sha256(f"{said.stdout.strip()} {part}".encode()).digest())[:count]
 
 
 def every_part(connection: duckdb.DuckDBPyConnection, condition: str = "TRUE") -> list[str]:
-    """Parts of the catalog that answer a question."""
+    """Return the parts of the catalog that answer a question."""
     query = f"SELECT hardware FROM part WHERE {condition} ORDER BY hardware"
     return [part for (part,) in connection.execute(query).fetchall()]
 
@@ -57,7 +57,7 @@ def every_part(connection: duckdb.DuckDBPyConnection, condition: str = "TRUE") -
 def check(
     connection: duckdb.DuckDBPyConnection, parts: list[str], models: tuple[str, ...], batches: tuple[int, ...]
 ) -> None:
-    """No part is left out, every number of each is doubled, every run is answered, and none is slower."""
+    """No part is left out, every number of each is doubled, every run is answered, and none becomes slower."""
     found = dict(monotone.monotone(connection, parts, models, batches))
     assert list(found) == parts
     assert all({"units", "dram.bandwidth", "dram.capacity"} <= set(of.doubled) for of in found.values())
@@ -82,8 +82,8 @@ def test_every_part(broad_connection: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.broad
 def test_what_a_limit_makes_slower_rests_at_more_power(broad_connection: duckdb.DuckDBPyConnection) -> None:
-    """Under its limits a part with twice a number is slower where that number draws power at rest. The governor works on a few
-    clocks with a line between them, which leaves less than a hundredth."""
+    """Under its limits a part with a doubled number is slower if that number adds power at rest. The clock is interpolated
+    between a few steps, with an error below a hundredth."""
     limited = monotone.monotone(broad_connection, every_part(broad_connection), BROAD_MODELS[1:], is_limited=True)
     slower = [run for _, found in limited for run in found.slower if run.ratio > 1.01]
     assert slower
@@ -97,7 +97,7 @@ def test_named_parts_at_larger_batches(broad_connection: duckdb.DuckDBPyConnecti
 
 @pytest.mark.broad
 def test_more_samples_never_slow_one(broad_connection: duckdb.DuckDBPyConnection) -> None:
-    """On parts whose software decides what lies on the chip."""
+    """The parts are those whose software manages the memory on the chip."""
     parts = every_part(broad_connection, "takes_groups")
     assert len(parts) > 20
     rising = [

@@ -1,4 +1,4 @@
-"""A budget for the planner: what one answer costs before it begins is about a millisecond a table it reads."""
+"""A budget for the planner: the fixed cost of an answer is about a millisecond for each scanned table."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ REPORTS = sorted(view.name for view in views.load() if view.layer == layers.REPO
 
 @pytest.fixture(scope="module")
 def connection(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The file in a plain client."""
+    """Connection of a plain client to the file."""
     with duckdb.connect(str(file), read_only=True) as made:
         yield made
 
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_one_target_by_names(connection: duckdb.DuckDBPyConnection, report: str) -> None:
-    """One model on one part at one batch, by names, as far as the report has them."""
+    """Return a query for one model on one part at one batch, by the names that the report has."""
     columns = {name for name, *_ in connection.execute(f"DESCRIBE {report}").fetchall()}
     where = " AND ".join(f"{name} = {value}" for name, value in TARGET.items() if name in columns) or "TRUE"
     read = planned(connection, f"SELECT * FROM {report} WHERE {where}")
-    # The planner itself may see that there is nothing to answer: no measurement, no decoding.
+    # The planner itself may recognize an empty answer: no measurement, no decoding.
     assert read or connection.execute(f"SELECT 1 FROM {report} WHERE {where} LIMIT 1").fetchone() is None
     assert len(read) <= MOST

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 PUBLISHED = {"q_proj": (68.7e9, 67.1e6, 1024), "gate_proj": (184.7e9, 152e6, 1215)}
 """Operations, bytes of main memory and operations a byte, as printed."""
 ALIKE = {"q_proj": ("k_proj", "v_proj", "o_proj"), "gate_proj": ("up_proj", "down_proj")}
-"""Products of the same sizes."""
+"""Products of equal sizes."""
 
 
 def test_operators_of_a_prompt() -> None:

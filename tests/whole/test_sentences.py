@@ -1,4 +1,4 @@
-"""The loss that a sentence of `kernel_mapping` names is the largest, worked out anew from its row and the row of its tile."""
+"""The loss that a sentence of `kernel_mapping` names is the largest, computed again from its row and the row of its tile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from .test_monotone_parts import MODELS, every_part, ingested
 
 PARTS = ("rtx4090", "t4", "i9_10940x", "apple_m4_max", "tpu_v4", "kpu_t256", "hexagon698", "gaudi2")
-"""At least one of each family."""
+"""Parts of which each family has at least one."""
 SAID = {
     "too few": "units",
     "last wave": "waves",
@@ -49,18 +49,18 @@ def connection(once: Callable[..., Path]) -> Iterator[duckdb.DuckDBPyConnection]
 
 
 def filled(size: float, tile: float) -> float:
-    """Share of whole tiles that a size fills."""
+    """Compute the filled share of the tiles of a size."""
     return size / (math.ceil(size / tile) * tile)
 
 
 def in_arrays(size: float, tile: float, side: float) -> float:
-    """Share of the arrays that a block of them is cut into, its last part too."""
+    """Compute the filled share of the arrays of a size that is cut into blocks, with a partial last block."""
     whole, rest = divmod(size, tile)
     return size / (side * (whole * math.ceil(tile / side) + math.ceil(rest / side)))
 
 
 def losses(row: dict[str, Any]) -> dict[str, float]:
-    """What each loss leaves, but for those that only the whole time tells."""
+    """Compute the share that each loss leaves, except losses that only the whole time shows."""
     m, n, k, units = row["m"], row["n"], row["k"], row["tile_unit_count"]
     rows = columns = depth = lanes = 1.0
     rounds = math.ceil(row["tile_count"] / units)
@@ -100,7 +100,7 @@ def losses(row: dict[str, Any]) -> dict[str, float]:
 
 
 def false_sentences(connection: duckdb.DuckDBPyConnection, part: str) -> tuple[int, list[object]]:
-    """Sentences that name a loss, and those that name a wrong one."""
+    """Count the sentences that name a loss, and list those that name a wrong one."""
     found = connection.execute(QUERY, [part])
     names = [column[0] for column in found.description or ()]
     rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]

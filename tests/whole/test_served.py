@@ -1,4 +1,4 @@
-"""Language models as they are served, by hand: memory, versions, the cache's format, several devices, step limits."""
+"""Served language models, computed by hand: memory, versions, the cache's format, several devices, step limits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def made() -> Iterator[Bench]:
 
 
 def one(bench: Bench, query: str, rows: list[Scenario]) -> Any:
-    """The only row of a query under these scenarios, or its only column of several."""
+    """Return the only row of a query under these scenarios, or the values of its only column."""
     bench.replace_rows(Scenario, rows)
     found = bench.rows(query)
     return found[0] if len(found) == 1 else [row[0] for row in found]
@@ -57,7 +57,7 @@ def one(bench: Bench, query: str, rows: list[Scenario]) -> Any:
         # The embedding and the output layer stay in 16 bits, as do norms.
         ("fp8", LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
         ("w4a16", 4.15625 / 8 * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
-        # Half of the weights in 16 bits, each with an index of two.
+        # Half of the weights are stored in 16 bits, each with an index of two.
         ("sparse-fp16", 0.5 * (FP16 + 0.25) * LAYERS * BLOCK + FP16 * (2 * EMBEDDED + NORMS)),
         ("q8_0", 8.5 / 8 * (LAYERS * BLOCK + 2 * EMBEDDED) + FP16 * NORMS),
     ],
@@ -86,7 +86,7 @@ def test_the_cache_has_a_format_of_its_own(made: Bench, kept: str | None, byte: 
 
 
 def test_logits_are_those_of_the_last_token(made: Bench) -> None:
-    """A prompt of a server makes one row of logits a sample, that of eager one a token; all else is alike."""
+    """A server's prompt computes one row of logits a sample, eager's one a token; everything else is equal."""
     rows = [
         scenario(1, batch=2, sequence=512, phase="prefill", **OF),
         scenario(2, batch=2, sequence=512, phase="prefill", precision="fp16", backend="eager"),
@@ -100,14 +100,14 @@ def test_logits_are_those_of_the_last_token(made: Bench) -> None:
 
 
 def test_a_prompt_of_which_a_prefix_is_cached(made: Bench) -> None:
-    """Of 1,024 tokens 768 are kept: the 256 others attend to all, and nothing else is computed of the prefix."""
+    """Of 1,024 tokens 768 are cached: the 256 others attend to all, and nothing else of the prefix is computed."""
     made.replace_rows(Scenario, [scenario(1, batch=1, sequence=256, context=1024, phase="prefill", **OF)])
     ((macs,),) = made.rows("SELECT SUM(macs) FROM operator_work")
     assert macs == pytest.approx(256 * LAYERS * BLOCK + EMBEDDED + 2 * LAYERS * 256 * 1024 * HIDDEN)
 
 
 def test_activations_are_those_of_a_chunk(made: Bench) -> None:
-    """Whatever the prompt: 8192 tokens. A step of decoding holds as much."""
+    """A chunk has 8192 tokens, whatever the prompt. A step of decoding counts as much."""
     rows = [
         scenario(1, batch=1, sequence=512, phase="prefill", **OF),
         scenario(2, batch=8, sequence=4096, phase="prefill", **OF),
@@ -116,12 +116,12 @@ def test_activations_are_those_of_a_chunk(made: Bench) -> None:
     made.replace_rows(Scenario, rows)
     found = [byte for (byte,) in made.rows("SELECT activation_byte FROM run_memory ORDER BY run.scenario_id")]
     assert found == pytest.approx([found[0]] * 3, rel=0.01)
-    # Gate and product of a layer are held together, beside the residual stream.
+    # Gate and product of a layer are stored at the same time as the residual stream.
     assert found[0] > 8192 * FP16 * (2 * INNER + HIDDEN)
 
 
 def test_memory_is_one_figure(made: Bench) -> None:
-    """What `llm`, `memory` and `largest_batch` say: weights, cache, a chunk, logits and what the server leaves free."""
+    """`llm`, `memory` and `largest_batch` agree on weights, cache, a chunk, logits and the memory that the server leaves free."""
     rows = [scenario(1, batch=8, context=CONTEXT, phase="decode", **OF)]
     made.replace_rows(Scenario, rows)
     ((served,),) = made.rows("SELECT peak_memory_byte FROM llm_serving")
@@ -146,7 +146,7 @@ def test_memory_is_one_figure(made: Bench) -> None:
 
 
 def test_a_version_is_a_condition(made: Bench) -> None:
-    """Versions differ by their host time: a step's and a sample's."""
+    """Versions differ by the host time of a step and of a sample."""
     rows = [
         scenario(i, batch=32, context=CONTEXT, phase="decode", engine_version=version, **OF)
         for i, version in enumerate(("2024", "2025", None), start=1)
@@ -161,7 +161,7 @@ def test_a_version_is_a_condition(made: Bench) -> None:
 
 
 def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
-    """A negative host time is no faster server: there is no answer, and the run says which number it is."""
+    """A negative host time does not make a server faster: the run has no answer, and names the number."""
     made.replace_rows(Scenario, [scenario(1, batch=1, context=CONTEXT, phase="decode", engine_version="2024", **OF)])
     made.execute("UPDATE engine_version SET step_s = -1 WHERE backend = 'vllm' AND engine_version = '2024'")
     try:
@@ -173,8 +173,8 @@ def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
 
 
 def test_kernels_launched_one_by_one(made: Bench) -> None:
-    """A microsecond a kernel and step, a tenth of it a sample, ten of it a kernel of a prompt: a step of 32 samples, and 4 prompts
-    of 4,096 tokens in two steps of 8,192."""
+    """The host takes a microsecond for a kernel of a step, a tenth of it for a sample, ten for a kernel of a prompt: a step of 32
+    samples, and 4 prompts of 4,096 tokens in two steps of 8,192."""
     rows = [
         scenario(1, batch=32, context=CONTEXT, phase="decode", engine_version="2024", **OF),
         scenario(2, batch=4, sequence=4096, phase="prefill", engine_version="2024", **OF),
@@ -194,7 +194,7 @@ def test_kernels_launched_one_by_one(made: Bench) -> None:
 
 
 def test_linear_layers_of_few_rows(made: Bench) -> None:
-    """Up to 256 rows vLLM of 2024 on AMD parts multiplies them at the pace of vector units, but not attentions; others never."""
+    """vLLM of 2024 on AMD parts multiplies up to 256 rows at the rate of vector units, except in attentions; others never do."""
     of = OF | {"phase": "decode", "context": CONTEXT}
     rows = [
         scenario(1, batch=256, engine_version="2024-rocm", **of), scenario(2, batch=257, engine_version="2024-rocm", **of),
@@ -209,8 +209,8 @@ def test_linear_layers_of_few_rows(made: Bench) -> None:
 
 
 def test_packed_weights_on_a_processor(made: Bench) -> None:
-    """llama.cpp multiplies them in 8 bits on a processor, by the format of each block's efficiency; their results and all else stay in
-    16 bits."""
+    """llama.cpp multiplies them in 8 bits on a processor, with the efficiency of each block's format; their results and all else
+    stay in 16 bits."""
     runs = [
         scenario(i, batch=1, sequence=512, phase="prefill", precision=p, backend="llama_cpp")
         for i, p in enumerate(("fp16", "q8_0", "q4_k_m"), start=1)
@@ -224,8 +224,8 @@ def test_packed_weights_on_a_processor(made: Bench) -> None:
 
 
 def test_several_devices_share_each_kernel(made: Bench) -> None:
-    """Two all-reduces a layer and one of the look-up, of batch x hidden, n times less of each weight to read, links with their latency;
-    of four heads of keys each of eight devices has one."""
+    """Two all-reduces a layer and one of the look-up, of batch x hidden; each device reads an n-th of each weight; links have
+    their latency; each of eight devices has one of four heads of keys."""
     batch = 16
     rows = [
         scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, **OF)
@@ -278,8 +278,8 @@ def fills(
     sample_byte: float,
     kept: str | None = None,
 ) -> None:
-    """The largest batch fits by hand, and one sample more does not: weights and caches of a device, what a chunk of any batch
-    holds, and the tenth of the part that the server leaves free."""
+    """The largest batch fits by hand, and one more sample does not: weights and caches of a device, the activations of a full
+    chunk, and the tenth of the part that the server leaves free."""
     shared = {"context": context, "phase": "decode", "precision": precision, "backend": "vllm", "kv_precision": kept}
     shared |= {"device_count": devices if devices > 1 else None}
     bench.replace_rows(Scenario, [scenario(1, batch=1, **shared)])
@@ -330,7 +330,7 @@ LATENT, ROTATED, PLAIN, VALUE = 128, 64, 64, 64
 
 @pytest.fixture(scope="module")
 def latent() -> Iterator[Bench]:
-    """A layer of DeepSeek-V2, small, on an H100."""
+    """A small layer of DeepSeek-V2 on an H100."""
     settings = {
         "num_hidden_layers": 1, "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS,
         "num_key_value_heads": HEADS, "vocab_size": VOCABULARY, "kv_lora_rank": LATENT, "qk_nope_head_dim": PLAIN,
@@ -346,7 +346,7 @@ def latent() -> Iterator[Bench]:
 
 
 def test_latents_are_kept_and_read_as_they_are(latent: Bench) -> None:
-    """A token keeps a latent and the key that is rotated, shared by all heads; a step reads them and multiplies as wide."""
+    """A token stores a latent and the rotated key, shared by all heads; a step reads them and multiplies at that width."""
     latent.replace_rows(Scenario, [scenario(1, batch=4, context=CONTEXT, phase="decode", **OF)])
     ((kept,),) = latent.rows("SELECT kv_cache_byte FROM run_memory")
     assert kept == 4 * CONTEXT * (LATENT + ROTATED) * FP16
@@ -358,12 +358,12 @@ def test_latents_are_kept_and_read_as_they_are(latent: Bench) -> None:
 
 @pytest.mark.parametrize("context", [4096, 65536])
 def test_the_largest_batch_of_latents_by_hand(latent: Bench, context: int) -> None:
-    """No head has keys of its own: a token keeps one latent and one rotated key."""
+    """No head has keys of its own: a token stores one latent and one rotated key."""
     fills(latent, None, "fp16", context, 1, context * (LATENT + ROTATED) * FP16)
 
 
 def test_a_prompt_multiplies_as_wide_as_keys_are(latent: Bench) -> None:
-    """But for one query of it; what expands latents takes as much work either way."""
+    """Only one query differs; expanding latents takes as much work either way."""
     latent.replace_rows(Scenario, [scenario(1, batch=1, sequence=CONTEXT, phase="prefill", **OF)])
     ((macs,),) = latent.rows("SELECT macs FROM operator_work WHERE operator_class = 'attention'")
     usual = HEADS * CONTEXT * CONTEXT * (PLAIN + ROTATED + VALUE)
@@ -373,7 +373,7 @@ def test_a_prompt_multiplies_as_wide_as_keys_are(latent: Bench) -> None:
 
 
 def test_a_window_is_as_much_of_the_context_as_counts() -> None:
-    """Of two layers one slides over 512 tokens: it keeps, reads and multiplies those of a longer context alone."""
+    """One of two layers slides over 512 tokens: of a longer context it stores, reads and multiplies only those."""
     settings = {
         "num_hidden_layers": 2, "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS,
         "num_key_value_heads": KEY_HEADS, "head_dim": WIDTH, "vocab_size": VOCABULARY, "sliding_window": 512,
@@ -428,7 +428,7 @@ def test_how_a_checkpoint_is_stored(said: dict[str, Any] | None, policy: str | N
 
 @pytest.mark.parametrize(("weights", "cache"), [(0.25, None), (None, 0.5), (0.25, 0.5)])
 def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None, cache: float | None) -> None:
-    """It takes none of the part's memory, and comes over PCIe in every step: bytes over the bandwidth of the link."""
+    """Offloaded bytes take none of the part's memory, and cross PCIe in every step: bytes over the bandwidth of the link."""
     usual = {"batch": 4, "context": CONTEXT, "phase": "decode", **OF}
     rows = [scenario(1, **usual), scenario(2, weight_host_fraction=weights, cache_host_fraction=cache, **usual)]
     made.replace_rows(Scenario, rows)
@@ -450,8 +450,8 @@ def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None,
 
 
 def test_heads_that_share_keys_read_them_for_themselves(made: Bench) -> None:
-    """Above 512 heads of a step under vLLM of 2024 on AMD parts: two heads a key, each 2.5 times as long. Under llama.cpp, which
-    multiplies each head by itself, at every batch and at the pace of other reads."""
+    """vLLM of 2024 on AMD parts reads the cache for each of two heads a key above 512 heads of a step, each 2.5 times as long.
+    llama.cpp multiplies each head by itself, at every batch and at the rate of other reads."""
     rocm = {"context": CONTEXT, "phase": "decode", "engine_version": "2024-rocm", **OF}
     own = rocm | {"backend": "llama_cpp", "precision": "fp16", "engine_version": "2024"}
     rows = [scenario(1, batch=64, **rocm), scenario(2, batch=65, **rocm), scenario(3, batch=1, **own)]

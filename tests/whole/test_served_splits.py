@@ -1,4 +1,4 @@
-"""A small mixture of experts served over devices: bytes and times of every way to split, by hand."""
+"""A small mixture of experts served over devices: bytes and times of every way to split, computed by hand."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def bench() -> Iterator[Bench]:
 
 @pytest.fixture(scope="module")
 def found(bench: Bench) -> Records:
-    """Rows of `serving_split` with those of `served_split`, by split and scenario."""
+    """Return rows of `serving_split` with those of `served_split`, by split and scenario."""
     served = "(SELECT run.scenario_id, * FROM served_split)"
     rows = records(bench, f"{served} JOIN serving_split USING (split, scenario_id)")
     return {(row["split"], row["scenario_id"]): row for row in rows}
@@ -91,7 +91,7 @@ def sums(bench: Bench) -> dict[int, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def links(bench: Bench) -> tuple[float, float]:
-    """Time of a call and of a step of a collective over NVLink."""
+    """Compute the time of a call and of a step of a collective over NVLink."""
     ((call_s, step_s),) = bench.rows(
         "SELECT collective_call_s, collective_step_s FROM part_link WHERE hardware = ? AND link_byte_per_s = ?", [PART, NVLINK]
     )
@@ -115,7 +115,8 @@ def test_one_device_and_tensor_parallel_take_the_time_of_the_run(bench: Bench, f
 
 
 def test_a_device_reads_the_experts_that_it_holds(found: Records, sums: dict[int, dict[str, Any]]) -> None:
-    """256 tokens meet all: an eighth of them is read. One token meets two of eight, of eight replicas 1 - (3/4)^8, an eighth each."""
+    """256 tokens meet all experts: each device reads an eighth. One token of each of eight replicas meets two of eight: 1 -
+    (3/4)^8, an eighth each."""
     one, eighth = found["one", STEP], found["experts", STEP]
     assert one["expert_read_byte"] == pytest.approx(OF_EXPERTS)
     assert eighth["expert_read_byte"] == pytest.approx(OF_EXPERTS / 8)
@@ -127,7 +128,8 @@ def test_a_device_reads_the_experts_that_it_holds(found: Records, sums: dict[int
 
 
 def test_tokens_go_to_their_experts_and_back(found: Records, links: tuple[float, float]) -> None:
-    """To those of other devices, within a node of eight over NVLink; of sixteen devices, 8 of 15 parts leave over a device's port."""
+    """Tokens go to experts of other devices, within a node of eight over NVLink; of sixteen devices, 8 of 15 parts leave over a
+    device's port."""
     call_s, step_s = links
     there = BATCH * CHOSEN * HIDDEN * BF16
     expected = 7 / 8 * LAYERS * 2 * there / (FRACTION * NVLINK) + 2 * LAYERS * (call_s + 7 * step_s)
@@ -149,7 +151,7 @@ def test_a_pipeline_has_as_many_steps_under_way_as_stages(found: Records, sums: 
 
 
 def test_context_is_shared(found: Records, sums: dict[int, dict[str, Any]], links: tuple[float, float]) -> None:
-    """Of a step the cache alone, whose partial results are added up; of a prompt all."""
+    """A step splits only the cache, whose partial results are added up; a prompt splits all."""
     call_s, step_s = links
     one, quarter, of = found["one", STEP], found["context", STEP], sums[STEP]
     assert quarter["work_s"] == pytest.approx(one["work_s"] - 3 / 4 * of["core_s"])
@@ -163,7 +165,8 @@ def test_context_is_shared(found: Records, sums: dict[int, dict[str, Any]], link
 def test_64_devices_do_what_one_does_and_what_links_carry(
     found: Records, sums: dict[int, dict[str, Any]], links: tuple[float, float]
 ) -> None:
-    """Eight prompts of one device's, but for what is not read of experts and for the ends, of which both stages have the longer."""
+    """A pipeline takes eight prompts in the time of one device's, except for experts that are not read and the ends, of which the
+    longer counts."""
     call_s, step_s = links
     many, of = found["64", PROMPT], sums[PROMPT]
     spared = min(of["expert_slack_s"], of["expert_read_s"] * 7 / 8)
@@ -172,7 +175,7 @@ def test_64_devices_do_what_one_does_and_what_links_carry(
     tokens = PROMPTS * CONTEXT
     there = tokens * CHOSEN * HIDDEN * BF16
     half = LAYERS / 2
-    # Eight of experts are two fours of context parallel, which a node of eight holds.
+    # Eight devices for experts are two groups of four of context parallel, which fit a node of eight.
     expected = 7 / 8 * half * 2 * there / 4 / (FRACTION * NVLINK) + 2 * half * (call_s + 7 * step_s)
     assert many["expert_s"] == pytest.approx(expected)
     turn = 3 / 4 * many["kv_cache_byte"] * 4 / (FRACTION * NVLINK) + 3 * LAYERS * step_s

@@ -1,4 +1,4 @@
-"""An MLP that grows out of the chip: where its weights come from, and how fast it runs between."""
+"""An MLP that outgrows the chip: the source of its weights, and its rate in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Sweep:
-    """Widths of an MLP of two layers on a part, its weights on chip from run to run as far as they fit."""
+    """Widths of an MLP of two layers on a part, whose weights stay on chip from run to run as far as they fit."""
 
     part: str
     precision: str
@@ -30,12 +30,12 @@ class Sweep:
     level: str
     """Last level before main memory."""
     least: int
-    """Width from which the rate is held against a tenth: a GPU's products of few operations a unit reach less of its peak, as
+    """Width from which the rate may vary by at most a tenth: a GPU's products of few operations a unit reach less of its peak, as
     measured (`efficiency.half_work`), whatever memory serves them."""
     is_placed: bool = False
-    """True where software places data in the level: it keeps the weights there and passes the samples one by one."""
+    """True if software manages the level: it keeps the weights there and passes the samples one by one."""
     power: str = ""
-    """Limit of the part, where its own would set the pace in place of a memory."""
+    """Power limit of the part, if its own would be the bottleneck instead of a memory."""
 
     def points(self, db: Session) -> list[dict[str, Any]]:
         models = [f"synthetic:mlp,in={n},hidden={n},out={n},layers=2" for n in self.widths]
@@ -54,8 +54,8 @@ class Sweep:
         return [{**row, "width": width} for row, width in zip(rows, self.widths, strict=True)]
 
     def limit(self, db: Session) -> float:
-        """Width at which input and weights, twice, fill the level, 2 b (2 n^2 + B n) = capacity; where it is placed the weights of both
-        layers alone, 2 b n^2."""
+        """The weights leave at the width at which input and weights fill the level twice, 2 b (2 n^2 + B n) = capacity; in a
+        managed level only the weights of both layers do, 2 b n^2."""
         query = "SELECT DISTINCT cache_byte FROM part WHERE hardware = ?"
         ((capacity,),) = db.connection().execute(query, [self.part]).fetchall()
         if self.is_placed:
@@ -96,7 +96,7 @@ def test_weights_leave_the_chip_once_and_where_they_stop_fitting(sweep: Sweep, d
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=[sweep.part for sweep in SWEEPS])
 def test_between_two_changes_the_rate_stays(sweep: Sweep, db: Session) -> None:
-    """Over sizes whose tiles fill whole waves of the units."""
+    """The sizes are those whose tiles fill whole waves of the units."""
     points = sweep.points(db)
     whole = [p for p in points if p["tile_count"] % p["unit_count"] == 0 and p["width"] >= sweep.least]
     held = 0

@@ -1,4 +1,5 @@
-"""Language models of few heads of keys, or none, on several devices: what each keeps, reads and sends, by hand."""
+"""Language models with few heads of keys, or none, on several devices: stored, read and sent bytes of each device, computed by
+hand."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def bench() -> Iterator[Bench]:
 @pytest.mark.parametrize(
     ("model", "token_byte"),
     [
-        # 2 layers of 512 + 64 on every device; the model of 48 layers keeps 24 times as much, 24.0 KiB on 8 devices.
+        # 2 layers of 512 + 64 on every device; the model of 48 layers stores 24 times as much, 24.0 KiB on 8 devices.
         (LATENT, dict.fromkeys(DEVICES, 2 * 576 * BF16)),
         (KEYS, {n: 2 * 2 * 128 * max(1, 4 // n) * BF16 for n in DEVICES}),
     ],
@@ -63,7 +64,8 @@ def test_cache_of_a_device(bench: Bench, model: str, token_byte: dict[int, int])
 
 @pytest.mark.parametrize("model", SETTINGS)
 def test_a_device_holds_a_fair_share(bench: Bench, model: str) -> None:
-    """No less than one of as many parts of what one device holds, and all together no less than one, under every strategy."""
+    """Under every strategy a device stores at least its share of the bytes of one device, and all devices together at least those
+    bytes."""
     rows = dict(bench.rows("SELECT run.scenario_id, peak_memory_byte FROM run_memory WHERE run.model = ?", [model]))
     assert all(rows[n] >= rows[1] / n for n in DEVICES)
     assert [rows[n] for n in DEVICES] == sorted(rows.values(), reverse=True)
@@ -75,7 +77,8 @@ def test_a_device_holds_a_fair_share(bench: Bench, model: str) -> None:
 
 
 def test_the_same_cache_by_either_way(bench: Bench) -> None:
-    """Of `parallel`, whose runs are of one device, and of a run on several: what tensor parallel keeps beyond weights."""
+    """`parallel`, whose runs are of one device, and a run on several devices agree on the bytes of tensor parallel in addition to
+    weights."""
     query = """
         SELECT m.run.model, m.run.scenario_id, m.kv_cache_byte, o.kv_cache_byte * l.tensor_cache_fraction
         FROM run_memory AS m
@@ -90,7 +93,7 @@ def test_the_same_cache_by_either_way(bench: Bench) -> None:
 
 
 def test_a_step_reads_what_a_device_keeps(bench: Bench) -> None:
-    """All of the latents, of four heads of keys one."""
+    """A device stores all of the latents, and one of four heads of keys."""
     query = """
         SELECT s.run.model, s.run.scenario_id, SUM(s.kernel_count * s.kv_cache_byte * (w.moved_share - w.device_share * (1 - s.kv_cache_byte / s.traffic_byte))
             / (s.kv_cache_byte / s.traffic_byte)), MAX(m.kv_cache_byte)
@@ -108,7 +111,7 @@ def test_a_step_reads_what_a_device_keeps(bench: Bench) -> None:
 
 @pytest.mark.parametrize("model", SETTINGS)
 def test_two_exchanges_a_layer(bench: Bench, model: str) -> None:
-    """Behind attention and behind the MLP or all experts, of batch x hidden; of the look-up one, of logits one all-gather."""
+    """All-reduces follow attention and the MLP or all experts, of batch x hidden; the look-up has one, the logits one all-gather."""
     query = "SELECT all_reduce_count, all_reduce_byte, all_gather_count FROM run_collective WHERE run.model = ? AND device_count = 8"
     ((count, byte, gathers),) = bench.rows(query, [model])
     assert (count, byte, gathers) == (1 + 2 * LAYERS, (1 + 2 * LAYERS) * BATCH * HIDDEN * BF16, 1)
@@ -120,7 +123,7 @@ def test_two_exchanges_a_layer(bench: Bench, model: str) -> None:
 
 
 def test_more_devices_take_no_longer_to_compute(bench: Bench) -> None:
-    """But never less than the cache that each of them reads: latents are read whole."""
+    """The bytes are at least the cache that each device reads: latents are read whole."""
     query = "SELECT scenario_id, latency_s - exchange_s FROM model_cost WHERE model = ? ORDER BY scenario_id"
     for model in SETTINGS:
         times = [time for _, time in bench.rows(query, [model])]

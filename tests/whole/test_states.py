@@ -1,4 +1,5 @@
-"""Serving what keeps more of a request than keys and values of each token: by hand, at two samples and a context of 100."""
+"""Serving models whose requests store more than keys and values of each token, computed by hand at two samples and a context of
+100."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ SOUND = {
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    """Both on an RTX 4090, a prompt of 100 tokens and a step behind it under a server."""
+    """Both models on an RTX 4090, a prompt of 100 tokens and a step after it under a server."""
     with Bench(("kernel_cost", "llm_serving", "run_memory"), with_parts=True) as made:
         made.execute("DELETE FROM hardware WHERE hardware <> 'rtx4090'")
         for name, values in (("scan", SCAN), ("sound", SOUND)):
@@ -59,14 +60,14 @@ def test_what_a_request_keeps(bench: Bench) -> None:
 
 
 def test_a_step_runs_no_encoder(bench: Bench) -> None:
-    """The step's products: in each of two layers three for its own attention's operands, one for the other's, two results and two of
-    the feed-forward, and the vocabulary's. A prompt has the encoder's six besides, and keys and values of its result."""
+    """The step's products: in each of two layers three for its own attention's operands, one for the other's, two results and two
+    of the feed-forward, and the vocabulary's. A prompt also has the encoder's six, and keys and values of its result."""
     query = "SELECT run.scenario_id, COUNT(*) FROM kernel_cost WHERE run.model = 'sound' AND kernel_class = 'linear' GROUP BY ALL ORDER BY ALL"
     assert bench.rows(query) == [(1, 2 * 8 + 1 + 6 + 4), (2, 2 * 8 + 1)]
 
 
 def test_a_step_reads_a_state_once_and_writes_it(bench: Bench) -> None:
-    """Of two samples; what is read besides (128 + 32 inputs, 8 step sizes, the result of 128) is less than a tenth."""
+    """For two samples; the other inputs (128 + 32 inputs, 8 step sizes, the result of 128) are less than a tenth."""
     query = "SELECT SUM(traffic_byte) FROM executed_kernel WHERE run.model = 'scan' AND run.scenario_id = 2 AND kernel_class = 'recurrence'"
     ((moved,),) = bench.rows(query)
     state = 2 * 8 * 16 * 16 * 4

@@ -1,4 +1,4 @@
-"""A decoder of gated layers split over several devices: two all-reduces a layer, however a backend fuses."""
+"""A decoder of gated layers split over several devices has two all-reduces a layer, whatever a backend fuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BACKENDS = ("eager", "inductor", "onnxruntime", "tensorrt", "xla")
 
 
 def test_gate_and_up_are_one_first_half() -> None:
-    """TensorRT and XLA fuse SiLU(gate) * up behind the product of `up`, whose kernel then waits for that of `gate`."""
+    """TensorRT and XLA fuse SiLU(gate) * up after the product of `up`, whose kernel then waits for that of `gate`."""
     spec = parse("hf:llama-3.2-1b", settings=tuple((k, str(v)) for k, v in SETTINGS.items()))
     with Bench(("parallel_kernel",), with_parts=True) as bench:
         rows = [scenario(i, sequence=TOKENS, precision="fp16", backend=b) for i, b in enumerate(BACKENDS, start=1)]
@@ -37,7 +37,7 @@ def test_gate_and_up_are_one_first_half() -> None:
             GROUP BY run.scenario_id
             """
         )
-    reduced = (2 * LAYERS + 1) * [TOKENS * HIDDEN * 2]  # of the look-up, behind attention and behind `down`, fp16
+    reduced = (2 * LAYERS + 1) * [TOKENS * HIDDEN * 2]  # of the look-up, after attention and after `down`, fp16 of the head
     gathered = [TOKENS * VOCABULARY * 2]  # of the head
     assert {i: (r, g) for i, r, g in found} == {row.scenario_id: (reduced, gathered) for row in rows}
 
@@ -55,20 +55,20 @@ DECODERS = {
     },
 }
 HEADS = {"hf:gpt2": 4, "hf:llama-3.2-1b": 2, "hf:t5-small": 4}
-"""Fewest heads of any product, of which a device has one at least: Llama's of keys."""
+"""Fewest heads of any product, of which a device has at least one: Llama's heads of keys."""
 COLLECTIVES = {
-    # Forward: of the look-up, behind attention and MLP of each layer. Backward: before both, and before the head.
+    # Forward: of the look-up, after attention and MLP of each layer. Backward: before both, and before the head.
     "hf:gpt2": (1 + 2 * LAYERS, 1 + 2 * LAYERS),
     "hf:llama-3.2-1b": (1 + 2 * LAYERS, 1 + 2 * LAYERS),
-    # Both sides have a look-up and two a layer, those of the decoder one more, behind and before what reads the encoder; the
-    # gradients of keys and values of all layers are added up once.
+    # Both sides have one for the look-up and two a layer, and one more for each decoder layer, after and before the reader of the
+    # encoder; the gradients of keys and values of all layers are added up once.
     "hf:t5-small": (2 + 2 * LAYERS + 3 * LAYERS, 1 + 2 * LAYERS + 3 * LAYERS + 1),
 }
 
 
 @pytest.mark.parametrize("source", DECODERS)
 def test_every_product_is_split_forward_and_backward(source: str) -> None:
-    """Whatever operators a model is written with; all-reduces of tokens x hidden, and none of logits in training."""
+    """The result does not depend on the model's operators: all-reduces of tokens x hidden, and none of logits in training."""
     spec = parse(source, settings=tuple((k, str(v)) for k, v in DECODERS[source].items()))
     request = build(spec)
     request.module.train()

@@ -1,4 +1,4 @@
-"""A GPT-2 of two layers trained over devices: bytes, times and memory of every way to split, by hand."""
+"""A GPT-2 of two layers trained over devices: bytes, times and memory of every way to split, computed by hand."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def steps(bench: Bench) -> Records:
 
 @pytest.fixture(scope="module")
 def sums(bench: Bench) -> dict[str, Any]:
-    """What the splits rest on."""
+    """Row of sums from which the splits are computed."""
     (found,) = records(bench, "(SELECT run.model, * FROM training_sum)", "model").values()
     (run,) = records(bench, "(SELECT run.model, * FROM trained_run)", "model").values()
     (layers,) = records(bench, "(SELECT run.model, * FROM layered_run)", "model").values()
@@ -107,7 +107,7 @@ def records(bench: Bench, view: str, key: str) -> Records:
 
 
 def moment(sums: dict[str, Any]) -> float:
-    """What the peak holds beyond all that is kept of the forward pass. [byte]"""
+    """Compute the bytes at the peak in addition to those kept of the forward pass. [byte]"""
     return float(sums["split_moment_byte"] + sums["whole_moment_byte"])
 
 
@@ -117,8 +117,8 @@ def ring_s(devices: int, reduced: float, reduces: int, gathered: float, gathers:
 
 
 def test_what_a_split_rests_on(sums: dict[str, Any]) -> None:
-    """Weights by place, two all-reduces a layer and pass, what a layer keeps: Korthikanti et al. 2022 count 34 byte a token and
-    feature, of which masks of dropouts are a byte each, here what they read."""
+    """Weights by place, two all-reduces a layer and pass, and the bytes that a layer keeps. Korthikanti et al. 2022 count 34 byte
+    a token and feature, with a byte for each element of a dropout's mask; charz counts the dropouts' inputs."""
     assert sums["block_count"] == LAYERS
     assert sums["parameter_byte"] == BF16
     assert sums["block_weight_byte"] == LAYERS * LAYER_WEIGHTS * BF16
@@ -150,7 +150,8 @@ def test_every_view_is_issued_once(bench: Bench) -> None:
 
 
 def test_the_loss_moves_logits_six_times(bench: Bench) -> None:
-    """Logarithms of a softmax are read and written, zeros beside the chosen one written, the gradient written of both."""
+    """The logarithms of a softmax are read and written, zeros and the chosen elements are written, and the gradient is written
+    from both."""
     query = """
         SELECT REGEXP_REPLACE(o.operator, '_backward_.*', ''), s.traffic_byte
         FROM run_kernel AS k
@@ -163,7 +164,8 @@ def test_the_loss_moves_logits_six_times(bench: Bench) -> None:
 
 
 def test_the_optimizers_step_moves_30_byte_a_weight(steps: Records) -> None:
-    """Reads gradient, copy and two moments, 4 byte each, writes the copy, both moments and the weight in 16 bits."""
+    """The optimizer reads gradient, copy and two moments, 4 byte each, and writes the copy, both moments and the weight in 16
+    bits."""
     assert steps["one"]["optimizer_s"] == pytest.approx(WEIGHTS * (4 * 4 + 3 * 4 + 2) / (0.8 * 2.039e12), rel=1e-6)
     assert steps["one"]["weight_byte"] == WEIGHTS * BF16
     assert steps["one"]["gradient_byte"] == WEIGHTS * 4
@@ -191,8 +193,8 @@ def test_recomputation(steps: Records, sums: dict[str, Any]) -> None:
 
 
 def test_a_run_by_itself_holds_as_much(bench: Bench, steps: Records, sums: dict[str, Any]) -> None:
-    """Activations and scratch memory of one device are those of the run's own memory. At their peak the logits' logarithms, zeros
-    and gradient are held beside all that is kept; of embeddings and of what was given, what is kept is gone or was not written."""
+    """Activations and scratch memory of one device are those of the run's own memory. At the peak the logits' logarithms, zeros
+    and gradient exist in addition to all that is kept; results kept of embeddings and inputs are deleted or were not written."""
     one = steps["one"]
     (memory,) = records(bench, "(SELECT run.model, * FROM run_memory)", "model").values()
     assert one["activation_byte"] == memory["activation_byte"]
@@ -205,7 +207,7 @@ def test_a_run_by_itself_holds_as_much(bench: Bench, steps: Records, sums: dict[
 
 
 def test_flops_are_counted_as_papers_do(steps: Records) -> None:
-    """72 B s l h^2 (1 + s / 6h + V / 12 l h), and a forward pass of the layers more where they are repeated."""
+    """72 B s l h^2 (1 + s / 6h + V / 12 l h), and one more forward pass of the layers if they are recomputed."""
     model = 72 * BATCH * TOKENS * LAYERS * HIDDEN**2
     model *= 1 + TOKENS / (6 * HIDDEN) + VOCABULARY / (12 * LAYERS * HIDDEN)
     layers = 24 * BATCH * TOKENS * LAYERS * HIDDEN**2 * (1 + TOKENS / (6 * HIDDEN))
@@ -218,8 +220,8 @@ def test_flops_are_counted_as_papers_do(steps: Records) -> None:
 
 
 def test_tensor_parallel(steps: Records, sums: dict[str, Any]) -> None:
-    """All is an eighth but what stays whole without sequence parallel; all-reduces of tokens x hidden in both passes, of a layer
-    once more where it is repeated."""
+    """All is an eighth except tensors that stay whole without sequence parallel; all-reduces of tokens x hidden in both passes,
+    and once more in a recomputed layer."""
     one, eighth, whole = steps["one"], steps["tensor"], steps["tensor, rows whole"]
     assert eighth["compute_s"] == pytest.approx(one["compute_s"] / 8)
     rows = sums["forward_whole_s"] + sums["backward_whole_s"] + sums["first_whole_s"] + sums["last_whole_s"]
@@ -235,7 +237,7 @@ def test_tensor_parallel(steps: Records, sums: dict[str, Any]) -> None:
 
 
 def test_context_parallel(steps: Records, sums: dict[str, Any]) -> None:
-    """A quarter of everything; keys and values go round once forward, twice backward, behind the attentions."""
+    """All is a quarter; keys and values pass around once forward and twice backward, after the attentions."""
     one, quarter = steps["one"], steps["context"]
     assert quarter["compute_s"] == pytest.approx(one["compute_s"] / 4)
     assert quarter["activation_byte"] == pytest.approx(one["activation_byte"] / 4)
@@ -247,8 +249,8 @@ def test_context_parallel(steps: Records, sums: dict[str, Any]) -> None:
 
 
 def test_zero(steps: Records, sums: dict[str, Any]) -> None:
-    """States, gradients and weights are spread one after another: 16 byte a weight and 2 of copies (Rajbhandari et al. 2019, with
-    gradients of 4 byte). Stage 3 collects weights in both passes of each micro batch and spreads gradients of each."""
+    """Stages 1 to 3 shard states, then gradients, then weights: 16 byte a weight and 2 of copies (Rajbhandari et al. 2019, with
+    gradients of 4 byte). Stage 3 gathers weights in both passes of each micro batch and scatters gradients of each."""
     n = 8
     gradients, weights = 4 * WEIGHTS, BF16 * WEIGHTS
     held = [steps[f"zero {stage}"] for stage in range(4)]
@@ -271,7 +273,7 @@ def test_zero(steps: Records, sums: dict[str, Any]) -> None:
 
 
 def test_replicas_over_nodes_share_the_ports_of_a_node(steps: Records) -> None:
-    """Sixteen devices on two nodes: eight ports carry the ring that all eight of a node take part in."""
+    """Sixteen devices on two nodes: the eight ports of a node carry the ring of its eight devices."""
     rate = min(FRACTION * NVLINK, 8 * PORT)
     gradients = 4 * WEIGHTS
     expected = 15 / 16 * 2 * gradients / rate + CALL_S + 15 * 2 * (0.1 * 5e-6)
@@ -306,8 +308,8 @@ def test_layers_are_as_many_as_asked_for(steps: Records) -> None:
 
 
 def test_adapters(steps: Records, sums: dict[str, Any]) -> None:
-    """Adapters of rank 4 alone have gradients and states; no gradients of frozen weights are made; packed into 4.5 bits, weights of
-    layers are unpacked in both passes."""
+    """Only adapters of rank 4 have gradients and states, and no gradients of frozen weights are computed. Weights of layers,
+    packed into 4.5 bits, are unpacked in both passes."""
     one, lora, packed = steps["one"], steps["adapters"], steps["packed"]
     adapters = 4 * LAYERS * HIDDEN * 16
     assert lora["gradient_byte"] == 4 * adapters
@@ -321,7 +323,7 @@ def test_adapters(steps: Records, sums: dict[str, Any]) -> None:
 
 
 def test_devices_together_do_what_one_does(steps: Records, sums: dict[str, Any]) -> None:
-    """64 of them: 8 micro batches of what one device takes, but for the ends, which one stage has."""
+    """64 devices: 8 micro batches of the time of one device, except for the ends, each of which one stage has."""
     one, many = steps["one"], steps["64"]
     layers = sum(sums[f"{p}_{kind}_s"] for p in ("forward", "backward") for kind in ("split", "whole"))
     first, last = (sum(sums[f"{place}_{kind}_s"] for kind in ("split", "whole")) for place in ("first", "last"))
@@ -339,8 +341,8 @@ EXPERT_WEIGHTS = LAYERS * 8 * 3 * HIDDEN * 1024
 
 
 def test_expert_parallel() -> None:
-    """Of eight experts each of eight replicas holds one: an eighth of their weights, gradients and states, none of them added up.
-    Rows of tokens, two for each, go to their experts and back, their gradients the other way."""
+    """Each of eight replicas stores one of eight experts: an eighth of their weights, gradients and states, none of them added
+    up. The rows of tokens, two for each, go to their experts and back, their gradients the other way."""
     request = build(parse("hf:mixtral-8x7b", settings=tuple((k, str(v)) for k, v in MIXTURE.items())))
     request.module.train()
     graph, _ = to_graph(request)
@@ -384,12 +386,12 @@ WRITTEN_AS: dict[str, dict[str, Any]] = {
         "architectures": ["MptForCausalLM"], "n_layers": 2, "d_model": 2048, "n_heads": 16, "max_seq_len": 2048, "vocab_size": 50368,
     },
 }  # fmt: skip
-"""A model of 1.3 billion weights in three architectures, of its 24 layers two."""
+"""A model of 1.3 billion weights in three architectures, with two of its 24 layers."""
 
 
 @pytest.mark.slow
 def test_who_wrote_a_model_does_not_change_its_time(tmp_path: Path) -> None:
-    """On eight devices, compiled, within 1 %; in eager mode the rotations of NeoX are kernels of their own."""
+    """Compiled, on eight devices, they agree within 1 %; in eager mode the rotations of NeoX are kernels of their own."""
     times: dict[str, dict[str, float]] = {"inductor": {}, "eager": {}}
     with Bench(("training_step",), with_parts=True) as made:
         made.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])

@@ -1,5 +1,5 @@
-"""Views of the whole model against plain computations over the same rows: critical path and stages
-against networkx, peak memory against a simulation, batches against brute force, many devices by hand."""
+"""Views of the whole model compared with reference implementations over the same rows: critical path and stages with networkx,
+peak memory with a simulation, batches with brute force, many devices by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bench() -> Iterator[Bench]:
 
 
 def generated(views: Sequence[str], count: int) -> Bench:
-    """So many generated models on one part."""
+    """Write a number of generated models on one part."""
     made = Bench(views, with_parts=True)
     made.execute("DELETE FROM hardware WHERE hardware <> ?", [PART])
     for seed in range(count):
@@ -67,10 +67,10 @@ CAPACITY = 6e6
 
 @pytest.mark.slow
 def test_batches_equal_brute_force() -> None:
-    """The largest that fits, and the smallest that saturates, of all that may."""
+    """The batches are the largest that fits, and the smallest that saturates, of all allowed ones."""
     with generated(("largest_batch", "batch_sweep", "run_memory", "model_cost"), 4) as bench:
         bench.execute(f"UPDATE hardware_memory SET capacity_byte = {CAPACITY} WHERE level = 'dram'")
-        # Nothing but tensors lies in it.
+        # The memory contains only tensors.
         bench.execute("DELETE FROM device_context")
         bench.replace_rows(Scenario, [scenario(1, backend="inductor")])
         claimed = dict(bench.rows("SELECT model, largest_batch FROM largest_batch WHERE is_exact"))
@@ -107,7 +107,7 @@ def test_one_device_equals_the_single_part(bench: Bench) -> None:
 
 
 def test_tensor_parallel_communication_equals_the_ring_formula(bench: Bench) -> None:
-    """Nine tenths of the link's latency a call, one a step, at six tenths of its bandwidth."""
+    """A call takes nine tenths of the link's latency, a step one tenth, at six tenths of its bandwidth."""
     links = {
         name: (bandwidth, delay)
         for name, bandwidth, delay in bench.rows(
@@ -156,7 +156,8 @@ def test_pareto_front_equals_brute_force(bench: Bench) -> None:
 
 
 def _beats(other: tuple[Any, ...], mine: tuple[Any, ...]) -> bool:
-    """Whether a choice fits, compares, is at most 1 % worse than `mine` in any respect and better in the product of all."""
+    """Return True if a choice fits, is comparable, is at most 1 % worse than `mine` in any respect and better in the product of
+    all."""
     _, fits, is_simulated, scope, figures, price = other
     return (
         fits

@@ -27,19 +27,19 @@ def grown(*held: tuple[int, int, float]) -> float:
 
 
 def test_two_of_the_largest_size_are_given_back() -> None:
-    """In a chain of results of 4, two are alive at a time, and after the last 8 are free, which is the threshold: each run begins
+    """A chain of results of 4 has two alive at a time. After the last one 8 are free, which is the threshold: each run begins
     with an empty heap."""
     assert grown((0, 1, 4), (1, 2, 4), (2, 3, 4)) == 8
 
 
 def test_a_larger_block_once_freed_keeps_the_heap() -> None:
-    """The threshold is 20 now; the heap ends at 10 and stays."""
+    """The threshold is now 20; the heap ends at 10 and is kept."""
     assert grown((0, 0, 10), (1, 2, 4), (2, 3, 4), (3, 4, 4)) == 0
 
 
 def test_a_heap_that_shrinks_within_the_run_grows_again() -> None:
-    """6 + 6 and 4, then only 4: 12 are free, the threshold, and are trimmed. The same again later in the run: twice 12. The
-    4 stay for the next run."""
+    """6 + 6 and 4, then only 4: 12 are free, the threshold, and are trimmed. Later in the run it happens again: twice 12. The 4
+    stay for the next run."""
     assert grown((0, 7, 4), (1, 2, 6), (2, 2, 6), (4, 5, 6), (5, 5, 6)) == 12 + 12
 
 
@@ -57,7 +57,7 @@ def planned(graph: Any, rules: Rules) -> list[int]:
 
 
 class Residual(nn.Module):
-    """Two convolutions with their normalizations, and a shortcut."""
+    """Build two convolutions with their normalizations, and a shortcut."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -60,5 +60,5 @@ def test_squeeze_and_excite(make, given):
     "given", [{"of_another": True}, {"squash": "aten.tanh.default"}, {"pool": "activation"}, {"product": "matmul"}]
 )
 def test_what_is_no_squeeze_and_excite(make, given):
-    """A gate of another tensor, another function, no pooling, no products by weights."""
+    """Not a gate: a gate of another tensor, another function, no pooling, no products by weights."""
     assert "squeeze_excite" not in kinds(gated(make, **given))

@@ -10,7 +10,7 @@ from charz.ingest.graph import Graph, GraphModule, GraphOperator, GraphTensor
 
 
 class Net:
-    """A graph written down operator by operator; a value is the number of its tensor."""
+    """A graph listed operator by operator; a value is the number of its tensor."""
 
     def __init__(self, hidden: int) -> None:
         self.graph = Graph(modules=[GraphModule(0, None, "layers.0", "Layer", 0)])
@@ -146,7 +146,7 @@ def test_one_product_for_queries_and_a_head_of_keys(rules: Rules) -> None:
 
 
 def test_one_head_is_on_every_device(rules: Rules) -> None:
-    """Attention that is not divided into heads; the next product is split anew and needs no sum."""
+    """The attention is not divided into heads; the next product is split again and needs no sum."""
     net = Net(256)
     query, key, value = (net.linear(net.hidden, 256, 256) for _ in range(3))
     scores = net.add("aten.bmm.default", "matmul", [query, key], "[B, S, S]")
@@ -187,7 +187,7 @@ def mixture(net: Net, is_shared: bool) -> int:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_experts_are_added_up_once(rules: Rules, is_shared: bool) -> None:
-    """After the sum over a token's experts and the shared one: its features, not those of every choice."""
+    """The sum is after that over a token's experts and the shared one: it sends the token's features, not those of every choice."""
     net = Net(256)
     last = mixture(net, is_shared)
     net.add_up(net.hidden, net.view(last, "[B, S, 256]"), 256)

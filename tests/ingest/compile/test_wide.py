@@ -99,7 +99,7 @@ def test_a_convolution_has_the_result_itself_stored(lowered: Callable[..., Any],
 
 
 def test_a_loop_of_another_size_cannot_join_the_normalization(lowered: Callable[..., Any], rules: Rules) -> None:
-    """The loop that fills the border around the image reads the stored value; around a ReLU's image one loop does both."""
+    """The loop that fills the border of the image reads the stored value; for a ReLU's image one loop does both."""
     graph = lowered(Gated(nn.SiLU(), "pad"), torch.zeros(4, 16, 28, 28)).graph
     assert wide_results(graph, rules) == {("silu", "write"), ("silu", "read")}
     assert not wide_results(lowered(Gated(nn.ReLU(), "pad"), torch.zeros(4, 16, 28, 28)).graph, rules)

@@ -1,4 +1,4 @@
-"""Copies move, views do not, whatever their names."""
+"""Copies move bytes and views do not, whatever their names."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Creation writes and reads nothing; reserved memory is not even written."""
+"""Creation only writes; reserved memory is not even written."""
 
 import torch
 

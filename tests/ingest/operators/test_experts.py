@@ -1,4 +1,4 @@
-"""A mixture's product: one row a token and chosen expert."""
+"""The product of a mixture of experts has one row for each token and chosen expert."""
 
 import torch
 

@@ -74,7 +74,7 @@ def test_a_region_that_switches_it_off_is_traced_as_it_is() -> None:
 
 
 class SwitchedOff(nn.Module):
-    """A layer that runs in fp32 whatever is around it, as rotary embeddings do."""
+    """A layer that always runs in fp32, as rotary embeddings do."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Loops that are one operator of PyTorch: the graph contains each step of those over slices."""
+"""Loops that are one operator of PyTorch: the graph contains each step of loops over slices."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Trees(nn.Module):
 
 
 class Mapped(nn.Module):
-    """A layer on each of the samples."""
+    """Apply a layer to each of the samples."""
 
     def __init__(self) -> None:
         super().__init__()

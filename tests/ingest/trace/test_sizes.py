@@ -1,4 +1,4 @@
-"""Sizes that a model's code fixes, and those that values decide."""
+"""Sizes that a model's code fixes, and sizes that depend on values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_batch_that_the_code_fixes_is_fixed_and_marked(batch: int, reason: str
 
 
 class LoopOverSamples(nn.Module):
-    """Images one sample after another, tokens for any batch."""
+    """The code takes images one sample after another, and tokens for any batch."""
 
     def __init__(self) -> None:
         super().__init__()

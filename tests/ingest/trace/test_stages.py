@@ -1,4 +1,4 @@
-"""Stages of operators: an operator that overwrites memory waits for its readers, under whatever name."""
+"""Stages of operators: an operator that overwrites memory waits for its readers under all of its names."""
 
 from __future__ import annotations
 

@@ -43,13 +43,6 @@ ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inferen
 
 FRONT = "on the front"
 
-ROUNDED = """
-    SELECT DISTINCT policy FROM precision_policy
-    JOIN precision ON precision.precision IN (compute_precision, weight_precision, activation_precision)
-    WHERE bits < 16
-"""
-"""Policies with numbers of fewer than 16 bits, which need a check of accuracy."""
-
 
 class Recommend(Core):
     """Undominated choices within limits."""
@@ -136,7 +129,7 @@ class Recommend(Core):
 
     def _say_rounded(self, front: Sequence[dict[str, Any]]) -> None:
         """Warn if the first choice computes in fewer than 16 bits, and name the first one that does not."""
-        rounded = {policy for (policy,) in self.connection().execute(ROUNDED).fetchall()}
+        rounded = {policy for (policy,) in self.connection().execute("FROM rounded_policy").fetchall()}
         if not front or front[0]["precision"] not in rounded:
             return
         exact = next((c for c in front if c["precision"] not in rounded), None)
