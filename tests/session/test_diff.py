@@ -58,6 +58,29 @@ def test_growth_is_what_was_planted(versions: Path) -> None:
     assert all(abs(row["difference_s"]) < 1e-3 * row["new_s"] for row in modules[2:])
 
 
+def test_several_parts_together_and_alone(versions: Path) -> None:
+    """Two parts in two precisions are four comparisons, each as if asked alone; a kernel is found in its module in both versions."""
+    parts, policies = ["i7_13700k", "t4"], ["fp32", "int8"]
+    with charz.open(versions) as db:
+        together = db.diff("v1", "v2", on=parts, precision=policies, batch=64, fail_on="1%").to_dicts()
+        alone = [
+            {"hardware": part, "precision": policy, **row}
+            for part in parts for policy in policies
+            for row in db.diff("v1", "v2", on=part, precision=policy, batch=64, fail_on="1%").to_dicts()
+        ]  # fmt: skip
+        kernels = db.diff("v1", "v2", on="t4", batch=64, section="kernels").to_dicts()
+    assert together == alone and len(together) == 20
+    assert [row["module"] for row in kernels if row["old_s"] is None] == ["32", "33"]
+
+
+def test_names_are_checked_before_a_version_is_traced(tmp_path: Path) -> None:
+    with charz.open(tmp_path / "none.duckdb") as db:
+        with pytest.raises(CharzError, match="unknown part: t44"):
+            db.diff("no/such/file.py", "no/such/file.py", on="t44")
+        with pytest.raises(CharzError, match="unknown precision: fp17"):
+            db.diff("no/such/file.py", "no/such/file.py", on="t4", precision="fp17")
+
+
 @pytest.mark.parametrize(("limit", "code"), [("5%", 1), ("0.05", 1), ("8%", 0)])
 def test_a_regression_fails_where_it_is_larger(limit: str, code: int, versions: Path) -> None:
     line = ["diff", "v1", "v2", "--on", "i7_13700k", "--batch", "512", "--fail-on", limit, "--db", str(versions)]

@@ -44,7 +44,7 @@ class Targets(Opened):
         """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
         from charz.hardware_catalog import names
 
-        part = names.resolve(self.connection(), name)
+        part = names.resolve(self.catalog(), name)
         if self._scope.hardware and part not in self._scope.hardware:
             raise unknown_name("part", part, self._scope.hardware, "the session is scoped to these")
         return part
@@ -58,7 +58,7 @@ class Targets(Opened):
         """Raise `CharzError` for an unknown backend or precision policy."""
         known = {"precision": "SELECT DISTINCT policy FROM precision_policy", "backend": "SELECT backend FROM backend"}
         for kind, given in (("precision", precisions), ("backend", backends)):
-            names = [name for (name,) in self.connection().execute(known[kind]).fetchall()]
+            names = [name for (name,) in self.catalog().execute(known[kind]).fetchall()]
             for name in given:
                 if name not in names:
                     raise unknown_name(kind, name, names)

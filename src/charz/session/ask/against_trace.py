@@ -51,5 +51,5 @@ def rows(section: str, pairs: Sequence[Pair], column: str) -> list[Row]:
 def _row(kernel: dict[str, Any] | None, call: Call | None, column: str) -> Row:
     new = call.seconds if call else None
     if kernel is None:
-        return ("none predicted", call.name if call else None, None), None, new
-    return (kernel["kernel"], kernel["operator"], kernel["module"]), kernel[column], new
+        return ("none predicted", call.name if call else None), None, new
+    return (kernel["kernel"], kernel["module"]), kernel[column], new

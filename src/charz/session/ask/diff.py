@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
+from ..axes import names
 from ..core import Core
-from ..parameters import Backend, Batch, Cache, Cap, Names, Part, Precision, Sequence_, Text, Top
+from ..parameters import Backend, Batch, Cache, Cap, Names, Precisions, Sequence_, Text, Top
 from ..question import Question, header, single
 from ..scoped import Scoped
 from . import against_trace, versions
@@ -25,9 +26,9 @@ _KEYS = {
     "total": ("quantity",),
     "modules": ("module", "class_name"),
     "classes": ("kernel_class",),
-    "kernels": ("kernel", "operator", "module"),
+    "kernels": ("kernel", "module"),
 }
-"""Key columns of each section."""
+"""Key columns of each section. The number in an operator's name shifts from version to version, so it identifies no kernel."""
 
 _RUN = {
     "latency_s": ("latency", "s"),
@@ -44,7 +45,7 @@ _HELD = ("latency_s", "energy_j", "peak_memory_byte")
 _QUERIES = {
     "modules": "SELECT module, class_name, latency_s AS seconds FROM module_edp WHERE depth > 0",
     "classes": "SELECT kernel_class, sum(latency_s) AS seconds FROM kernel_latency GROUP BY kernel_class",
-    "kernels": "SELECT kernel, operator, module, latency_s AS seconds FROM kernel_latency",
+    "kernels": "SELECT kernel, module, latency_s AS seconds FROM kernel_latency",
 }
 """Query for the time of each row of a section."""
 
@@ -62,7 +63,7 @@ class Diff(Core):
             str, Text("The new version, likewise; or a trace of the PyTorch profiler, .json or .json.gz.")
         ],
         *,
-        on: Part,
+        on: Annotated[Names, Text("Parts, with commas or by repeating the option.")],
         inputs: Annotated[
             Names | None,
             Text(
@@ -74,7 +75,7 @@ class Diff(Core):
         fail_on: Annotated[str | None, Text("Largest growth of time, energy or memory that passes, e.g. 5%.")] = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
-        precision: Precision = None,
+        precision: Precisions = None,
         backend: Backend = None,
         cache: Cache = "warm",
         cap: Cap = None,
@@ -86,21 +87,36 @@ class Diff(Core):
         Exit code 1 if time, energy or peak memory grew by more than --fail-on.
         """
         most = _fraction(fail_on)
-        question = single(old, on, batch, sequence, precision, backend, cache, cap)
+        parts, policies = [self.part_name(name) for name in names(on)], names(precision)
+        self.check_run([backend] if backend else [], policies)
+        questions = [
+            single(old, part, batch, sequence, policy, backend, cache, cap) for part in parts for policy in policies or (None,)
+        ]
         if versions.is_trace(new) and self.access.may_ingest:
-            return self._against_trace(question, Path(new), section, top, most)
+            if len(questions) > 1:
+                raise CharzError("a trace ran on one part in one precision", new, next="name one --on and one --precision")
+            return self._against_trace(questions[0], Path(new), section, top, most)
         session, models = self._both(old, new, (inputs,) if isinstance(inputs, str) else tuple(inputs or ()))
-        questions = [replace(question, models=[model]) for model in models]
+        found = [
+            self._grown(session, [replace(question, models=[model]) for model in models], section, most)
+            for question in questions
+        ]
+        return self.cut(_together(found), top) if section != "total" else _together(found)
+
+    def _grown(
+        self, session: Core, questions: Sequence[Question], section: str, most: float | None
+    ) -> tuple[Record, Rows]:
+        """Return the conditions of both versions, and a section that compares them."""
+        _, target = session.target(questions[0])
         if section == "total":
             runs = [_run(session, asked) for asked in questions]
             unknown = [_RUN[column][0] for column in _HELD if any(run[column] is None for run in runs)]
             if most is not None and unknown:
                 self.messages.warn(f"not checked by --fail-on: {', '.join(unknown)}, unknown here")
-            return replace(_total(runs[0], runs[1], most), header=_header(session, questions))
+            return target, _total(runs[0], runs[1], most)
         before, after = (_seconds(session.target(asked, "model_report")[0], section) for asked in questions)
         keys = dict.fromkeys([*before, *after])
-        found = _compared(section, [(key, before.get(key), after.get(key)) for key in keys])
-        return self.cut(replace(found, header=_header(session, questions)), top)
+        return target, _compared(section, [(key, before.get(key), after.get(key)) for key in keys])
 
     def close(self) -> None:
         """Close the file, and delete temporary files of ingested versions."""
@@ -170,9 +186,14 @@ class Diff(Core):
         return self.cut(replace(_compared(section, rows), header=header([scoped.target])), top)
 
 
-def _header(session: Core, questions: Sequence[Question]) -> str:
-    """Return the conditions that both versions share, as a heading."""
-    return header([session.target(questions[0])[1]], without=("model",))
+def _together(found: Sequence[tuple[Record, Rows]]) -> Rows:
+    """Join the answers of several targets, each row with its part and precision."""
+    told = header([target for target, _ in found], without=("model",))
+    if len(found) == 1:
+        return replace(found[0][1], header=told)
+    rows = [[target["hardware"], target["precision"], *row] for target, one in found for row in one.fetch()]
+    columns = ("hardware", "precision", *found[0][1].columns)
+    return Rows(columns, rows, is_failure=any(one.is_failure for _, one in found), header=told)
 
 
 def _run(session: Core, question: Question) -> Record:
