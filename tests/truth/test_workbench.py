@@ -151,6 +151,18 @@ def test_a_condition_of_somebody_is_the_rows_that_it_holds_for(database: Path) -
         assert db.validate(where=text, least_rows=1).equals(db.validate(least_rows=1))
 
 
+def test_a_model_is_scored_alone(database: Path) -> None:
+    with Session(database) as db:
+        (row,) = db.validate(section="worst").to_dicts()
+        assert db.validate(row["model"], least_rows=1).equals(db.validate(least_rows=1))
+        with pytest.raises(CharzError, match="unknown model: nothing"):
+            db.validate("nothing")
+        others = [name for name in db.models()["model"] if name != row["model"]]
+        for other in others:
+            with pytest.raises(CharzError, match="no measured run can be scored"):
+                db.validate(other)
+
+
 def test_a_score_is_of_the_cells_asked_for(database: Path) -> None:
     with workspace.read(database) as connection:
         frame = validation.validate(connection)

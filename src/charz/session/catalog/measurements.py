@@ -38,7 +38,11 @@ class Measurements:
         model: Annotated[str | None, Text("Model a PyTorch trace ran.")] = None,
         backend: Annotated[str, Text("Backend a PyTorch trace ran under.")] = "eager",
     ) -> Rows:
-        """Import a file of measured results; it replaces an earlier import of the same name."""
+        """Import a file of measured results; it replaces an earlier import of the same name.
+
+        Each --map fills a field of `measurement` (`charz schema measurement` lists them):
+        `charz measurements import runs.csv --map model=net --map hardware:=rtx4090 --map latency_s=ms*1e-3`.
+        """
         from charz.ingest.measurements import files
 
         file = Path(file)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from charz.hardware_catalog.calibration.questions import CELLS, SCORED
+from charz.schema.errors import CharzError
 
 from .. import interruption
 from ..answer import Rows, answer, of_frame
-from ..axes import one_of
+from ..axes import names, one_of
 from ..core import Core
-from ..parameters import Text
+from ..parameters import AnyModels, Text
 from .condition import of_session
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Validate(Core):
     @answer(*CELLS, "worst")
     def validate(
         self,
+        models: AnyModels = None,
         *,
         where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = SCORED,
         least_rows: Annotated[int, Text("Leave out groups with fewer rows.", least=1)] = 5,
@@ -53,6 +55,11 @@ class Validate(Core):
         from charz.hardware_catalog.calibration import validation
 
         frame = self._scored(where, family_only)
+        if chosen := [self.model_name(name) for name in names(models)]:
+            frame = frame.filter(pl.col("model").is_in(chosen))
+            if frame.is_empty():
+                next = "`charz measurements list` shows the measured models"
+                raise CharzError("no measured run can be scored", ", ".join(chosen), next=next)
         if section == "worst":
             return of_frame(validation.worst(frame, worst).select(_WORST))
         kept = validation.score(frame, one_of("breakdown", section, CELLS), least_rows)
