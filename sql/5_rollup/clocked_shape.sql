@@ -37,6 +37,8 @@ SELECT
         memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
         clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
+    -- Square of the voltage against that of the reference clock: the factor on the energy of arithmetic and of memories on the chip.
+    voltage_square,
     -- Ratio of the time with the pauses of the power limit to the time without; null if static power alone exceeds the limit.
     pause_ratio,
     -- Average power that the run may draw; null when unknown. [W]

@@ -3,7 +3,7 @@
 -- Grain: run, hardware, kernel_id
 CREATE VIEW kernel_cost AS
 SELECT
-    s.* EXCLUDE (kernel_count, launch_count, device_count, exchange_s, view_count, host_kernel_s, host_view_s),
+    s.* EXCLUDE (voltage_square, kernel_count, launch_count, device_count, exchange_s, view_count, host_kernel_s, host_view_s),
     k.kernel_id,
     k.position,
     k.fused_kernel_id,

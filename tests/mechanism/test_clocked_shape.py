@@ -121,6 +121,7 @@ def test_a_clock_above_the_reference_takes_a_voltage_up_to_the_ceiling(
     """At 1.2 times the reference clock the voltage is 1.1, at twice at most 1.25; both squared."""
     for reference, square in ((1.2, 1.21), (2.0, 1.5625)):
         row = clocked(evaluate, tdp_w=None, reference_fraction=reference)
+        assert row["voltage_square"] == pytest.approx(square)
         assert row["dynamic_energy_j"] == pytest.approx(400.0 * square)
 
 

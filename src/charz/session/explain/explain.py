@@ -39,6 +39,7 @@ _RUN_CHAIN = (
         ),
     ),
     ("Power", "model_report", ("power", "clock_fraction")),
+    ("Power", "clocked_shape", ("voltage_square",)),
     ("Power", "model_energy", ("average_power_w", "tdp_w")),
     ("Bounds", "model_latency", ("roofline_s", "naive_s", "correction_factor")),
     ("Work", "model_report", ("macs", "flops", "traffic_byte", "utilization_fraction")),
