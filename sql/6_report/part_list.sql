@@ -5,7 +5,8 @@ WITH best_peaks AS (
     SELECT
         hardware,
         MAX(CASE WHEN precision = 'fp32' AND unit = 'vector' THEN peak_ops_per_s END) AS fp32_ops_per_s,
-        MAX(CASE WHEN precision IN ('fp16', 'bf16') AND accumulator <> 'fp16' THEN peak_ops_per_s END) AS half_ops_per_s
+        MAX(CASE WHEN precision IN ('fp16', 'bf16') AND accumulator <> 'fp16' THEN peak_ops_per_s END) AS half_ops_per_s,
+        MAX(CASE WHEN precision = 'int8' THEN peak_ops_per_s END) AS int8_ops_per_s
     FROM part_peak
     GROUP BY hardware
 )
@@ -19,6 +20,8 @@ SELECT
     p.fp32_ops_per_s,
     -- Highest peak in fp16 or bf16 with an accumulator wider than fp16. [ops/s]
     p.half_ops_per_s,
+    -- Highest peak in int8. [ops/s]
+    p.int8_ops_per_s,
     -- Bandwidth of the main memory. [byte/s]
     m.bandwidth_byte_per_s AS memory_byte_per_s,
     -- Size of the main memory. [byte]

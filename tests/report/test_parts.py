@@ -22,10 +22,10 @@ def test_part_list(gives: Gives) -> None:
     gives(
         "part_list",
         [
-            {"hardware": "chip", "fp32_ops_per_s": 11.0, "half_ops_per_s": 41.0, "memory_byte_per_s": 5.0, "memory_byte": 7.0,
+            {"hardware": "chip", "fp32_ops_per_s": 11.0, "half_ops_per_s": 41.0, "int8_ops_per_s": 160.0, "memory_byte_per_s": 5.0, "memory_byte": 7.0,
              "tdp_w": 50.0},
             {"hardware": "half", "half_ops_per_s": 42.0},
-            {"hardware": "bare", "fp32_ops_per_s": None, "half_ops_per_s": None, "memory_byte_per_s": None, "memory_byte": None,
+            {"hardware": "bare", "fp32_ops_per_s": None, "half_ops_per_s": None, "int8_ops_per_s": None, "memory_byte_per_s": None, "memory_byte": None,
              "tdp_w": None},
         ],
         by=["hardware"],
