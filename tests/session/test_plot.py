@@ -64,16 +64,26 @@ def test_batches_are_swept_where_none_is_named(db: Session) -> None:
 @pytest.mark.default
 def test_bars_of_a_backend_add_up_to_its_time(db: Session) -> None:
     bars, _ = values(db.plot("fusion", "small", on="t4"))
-    report = db.compare("small", on="t4", backend=sorted({bar["backend"] for bar in bars}))
+    report = db.compare("small", on="t4", backend=sorted({bar["run"] for bar in bars}))
     times = dict(report.select("backend", "latency_s").iter_rows())
     assert len(times) > 1
     for backend, latency_s in times.items():
-        assert sum(bar["seconds"] for bar in bars if bar["backend"] == backend) == pytest.approx(latency_s, rel=1e-9)
+        assert sum(bar["seconds"] for bar in bars if bar["run"] == backend) == pytest.approx(latency_s, rel=1e-9)
 
 
 def test_fused_stands_beside_unfused_on_every_family(db: Session) -> None:
     bars, _ = values(db.plot("fusion", "small", on="kpu_t64"))
-    assert {bar["backend"] for bar in bars} == {"kpu", "kpu_unfused"}
+    assert {bar["run"] for bar in bars} == {"kpu", "kpu_unfused"}
+
+
+def test_every_part_that_is_asked_has_its_bars(db: Session) -> None:
+    bars, _ = values(db.plot("fusion", "small", on="kpu_t64,t4", backend="kpu,kpu_unfused,eager"))
+    assert {bar["run"] for bar in bars} == {"kpu_t64 kpu", "kpu_t64 kpu_unfused", "t4 eager"}
+
+
+def test_batches_of_a_shmoo_are_swept_where_none_is_named(db: Session) -> None:
+    points, *_ = values(db.plot("shmoo", "small", on="t4"))
+    assert [point["batch"] for point in points] == [1, 4, 16, 64, 256]
 
 
 def test_a_pattern_names_models(file: Path) -> None:

@@ -298,16 +298,16 @@ def batch(points: Rows, title: str) -> Any:
 
 
 def fusion(bars: Rows, title: str) -> Any:
-    """Draw the time of a run under each backend, split by pace."""
+    """Draw the time of each run, split by pace."""
     alt = library()
     order = list(dict.fromkeys(b["pace"] for b in sorted(bars, key=lambda b: b["rank"])))
     colors = alt.Scale(domain=order, range=["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#bab0ac"])
-    slowest_first = list(dict.fromkeys(b["backend"] for b in sorted(bars, key=lambda b: -b["total_s"])))
+    slowest_first = list(dict.fromkeys(b["run"] for b in sorted(bars, key=lambda b: -b["total_s"])))
     chart = (
         alt.Chart(data(bars))
         .mark_bar()
         .encode(
-            y=alt.Y("backend:N", title=None, sort=slowest_first),
+            y=alt.Y("run:N", title=None, sort=slowest_first),
             x=alt.X(
                 "seconds:Q",
                 axis=si("time of a run [s]"),
@@ -317,12 +317,12 @@ def fusion(bars: Rows, title: str) -> Any:
             order=alt.Order("rank:Q"),
         )
     )
-    totals = {b["backend"]: b for b in bars}.values()
+    totals = {b["run"]: b for b in bars}.values()
     text = (
         alt.Chart(data(list(totals)))
         .transform_calculate(label="format(datum.total_s, '.3~s') + 's, ' + datum.kernel_count + ' kernels'")
         .mark_text(align="left", dx=5, color="#333")
-        .encode(y=alt.Y("backend:N", sort=slowest_first), x="total_s:Q", text="label:N")
+        .encode(y=alt.Y("run:N", sort=slowest_first), x="total_s:Q", text="label:N")
     )
     return titled(chart + text, title, "eager and backends named unfused run every operator by itself; the others fuse")
 

@@ -228,17 +228,17 @@ def _fusion(scoped: Scoped, _: Messages) -> Chart:
 
     found = scoped.rows("model_latency", tail="ORDER BY model, hardware, scenario_id", beside=("model_report",))
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
-    first = rows[0]
+    several = [name for name in ("model", "hardware") if len({row[name] for row in rows}) > 1]
     bars = [
         {
-            **_of(row, "backend", "kernel_count"),
+            "run": " ".join(str(row[name]) for name in (*several, "backend")),
+            "kernel_count": row["kernel_count"],
             "pace": pace,
             "rank": rank,
             "seconds": row[column],
             "total_s": row["latency_s"],
         }
         for row in rows
-        if (row["model"], row["hardware"]) == (first["model"], first["hardware"])
         for rank, (pace, column) in enumerate(PACES.items())
     ]
     return charts.fusion(bars, f"Fused against unfused: {_subject(scoped, 'model_report')}")
@@ -292,6 +292,6 @@ PICTURES = {
     "edp": Picture("kernel_edp", _edp),
     "batch": Picture("batch_sweep", _batch, batches=tuple(2**i for i in range(11))),
     "fusion": Picture("model_report", _fusion, every_backend=True, with_counterparts=True),
-    "shmoo": Picture("shmoo_point", _shmoo, ("memory_fit",)),
+    "shmoo": Picture("shmoo_point", _shmoo, ("memory_fit",), batches=(1, 4, 16, 64, 256)),
 }
 """Pictures by kind."""
