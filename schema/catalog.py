@@ -913,6 +913,9 @@ class EngineVersion(Row):
     """Further time of each kernel per sample of the step. [s]"""
     prompt_kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
     """Further time of each kernel of a prompt: only steps of one token are captured as graphs. [s]"""
+    merges_kernels: bool
+    """True if the engine runs kernels of its own that do the work of several (`merged_kernel`), and all-reduces that read all devices at
+    once (`collective.direct_call_fraction`)."""
     linear_vector_rows: Annotated[int | None, Plausible(1, 1024)]
     """Largest number of rows at which a linear layer's product runs at the pace of the vector units, whatever the matrix units would
     reach; null if it uses the matrix units."""
@@ -1412,6 +1415,11 @@ class Collective(Row):
     """Time of each step of the ring, as a share of the link's latency."""
     bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the link's bandwidth that messages reach."""
+    direct_call_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.01, 100)]
+    """Time of an all-reduce in one kernel of a server, whose devices read one another, without the bytes, as a share of the link's
+    latency (`direct_time`)."""
+    direct_bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
+    """Share of the link's bandwidth that it reaches."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -74,8 +74,7 @@ SELECT
     -- Chunk that a server takes in one step, over the tokens of the run: activations of a step are those of a whole chunk. 1
     -- of what is no server.
     CASE
-        WHEN b.serves AND s.phase = 'decode' THEN b.chunk_tokens / NULLIF(s.batch, 0)
-        WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * COALESCE(s.sequence, m.default_sequence), 0)
+        WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END, 0)
         ELSE 1e0
     END AS chunk_factor,
     -- Chunks in which a server takes its prompts one after the other: of as many prompts as fit, or each of a part of one; 1 of
@@ -96,11 +95,11 @@ SELECT
     -- Queries that its attention takes together, skipping keys that a causal mask hides from all; null where it computes every score.
     b.causal_block,
     v.linear_vector_rows,
+    -- True where its engine runs kernels of its own for several (`merged_kernel`), and all-reduces of its own.
+    COALESCE(v.merges_kernels, FALSE) AS merges_kernels,
     -- Steps in which a server takes the run.
-    CASE
-        WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
-        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
-    END AS engine_steps,
+    CASE WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
+        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))) END AS engine_steps,
     -- Host time of the run by its version: that of each step and of each sample; null where none is known. [s]
     v.step_s * engine_steps + s.batch * v.sample_s AS engine_s,
     -- Time that each kernel of the run takes to launch by its version: in each step, for each sample and in a prompt. [s]

@@ -67,6 +67,7 @@ SELECT
     -- Chunks of prompts that it is done for one after the other.
     s.chunk_count,
     s.launch_s,
+    s.launch_share,
     -- Operands and results that a server converts around the call of a library. [byte]
     s.operand_byte,
     -- Packed weights that it reads, and writes in 16 bits. [byte]

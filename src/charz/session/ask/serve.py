@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from charz.schema.errors import CharzError
@@ -24,7 +25,7 @@ from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
 
 _COLUMNS = (
     "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "running_batch",
-    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "tpot_s", "tokens_per_s", "token_j",
+    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "ttft_mean_s", "ttft_p99_s", "tpot_s", "tokens_per_s", "token_j",
     "million_tokens_usd", "busy_fraction", "residual_fraction", "is_simulated",
 )  # fmt: skip
 
@@ -57,7 +58,9 @@ class Serve(Core):
         """Serve equal requests under a load: running requests, speed, saturation, joules and dollars.
 
         Without --rate and --concurrency all requests wait from the start. The model is a closed form: steps and prompts of running requests share the
-        device, and their number follows from how long they stay (Little's law). Cost and energy include the parts of --prefill-on.
+        device, and their number follows from how long they stay (Little's law). ttft_mean_s and ttft_p99_s are those of a benchmark that keeps
+        --concurrency requests in flight and sends ten times as many, the burst at its start included. Cost and energy include the parts of
+        --prefill-on.
         """
         if rate is not None and concurrency is not None:
             raise CharzError("two loads", "--rate and --concurrency", "give one of them")
@@ -87,10 +90,7 @@ class Serve(Core):
                 self.messages.warn(f"left out: {key[0]}, where no request fits or the step has no time")
                 continue
             server, costs = made
-            server = Server(
-                server.step_s, (output - 1) / accepted, server.prompt_s, server.first_s, min(server.most, slots),
-                server.prompts_per_s,
-            )  # fmt: skip
+            server = replace(server, steps=(output - 1) / accepted, most=min(server.most, slots))
             if rate is not None:
                 load = at_rate(server, rate)
             elif concurrency is not None:
@@ -148,6 +148,16 @@ _TARGET = ("hardware", "backend", "precision")
 
 _RUN = (*_TARGET, "scenario_id")
 
+_LAUNCHES = """
+    SELECT r.run.scenario_id, v.prompt_kernel_s * r.host_factor * SUM(s.kernel_count * s.launch_share)
+    FROM run AS r
+    INNER JOIN engine_version AS v ON v.backend = r.run.backend AND v.engine_version = r.engine_version
+    INNER JOIN shape AS s ON s.run = r.run
+    WHERE r.phase = 'prefill'
+    GROUP BY r.run.scenario_id, v.prompt_kernel_s, r.host_factor
+"""
+"""Time that the host takes to launch the kernels of each prompt."""
+
 
 def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
     """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
@@ -155,12 +165,13 @@ def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]
     largest = _known(scoped, "largest_batch", "largest_batch")
     cache = dict(scoped.execute("SELECT run.scenario_id, kv_cache_byte FROM run_memory").fetchall())
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
+    launch = dict(scoped.execute(_LAUNCHES).fetchall())
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in scoped.records("SELECT * FROM target_cost"):
         run = tuple(row[name] for name in _RUN)
         row |= {
             "static_w": static.get(run), "largest_batch": largest.get(run), "kv_cache_byte": cache[row["scenario_id"]],
-            "chunk_tokens": chunk[row["backend"]],
+            "chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0,
         }  # fmt: skip
         found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(row)
     return found
@@ -196,19 +207,21 @@ def _served_rows(
         else alone["price_usd_per_hour"] * alone["device_count"],
         "is_simulated": alone["is_simulated"],
     }
-    prompt_s, first_s, prompts_per_s = full["latency_s"] / full["batch"], alone["latency_s"], float("inf")
+    device_s = max(alone["latency_s"] - alone["prompt_launch_s"], 0.0)
+    prompt_s = device_s if full is alone else max(full["latency_s"] - alone["latency_s"], 0.0) / (full["batch"] - alone["batch"])
+    chunk_s, first_s, prompts_per_s = max(device_s - prompt_s, 0.0), alone["latency_s"], float("inf")
     if apart is not None:
         if apart["latency_s"] is None or not apart["link_byte_per_s"]:
             return None
         first_s = apart["latency_s"] + alone["kv_cache_byte"] * alone["device_count"] / apart["link_byte_per_s"]
-        prompt_s, prompts_per_s = 0.0, parts / apart["latency_s"]
+        prompt_s, chunk_s, prompts_per_s = 0.0, 0.0, parts / apart["latency_s"]
         costs["prompt_j"] = apart["energy_j"]
         known = costs["usd_per_hour"] is not None and apart["price_usd_per_hour"] is not None
         costs["usd_per_hour"] = (
             costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
         )
     curve = Curve(batches, [r["latency_s"] for r in steps])
-    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s), costs
+    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s, chunk_s, float(full["batch"])), costs
 
 
 def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepted: float) -> tuple[Any, ...]:
@@ -222,6 +235,6 @@ def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepte
     usd = costs["usd_per_hour"]
     million_usd = usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
     return (
-        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.step_s / accepted,
-        tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
+        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.mean_first_s,
+        load.late_first_s, load.step_s / accepted, tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
     )  # fmt: skip
