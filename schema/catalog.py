@@ -935,6 +935,24 @@ class EngineVersion(Row):
     """Data that the numbers were fitted to."""
 
 
+class ExpertSkew(Row):
+    """How unevenly the tokens of a family of models choose experts. A family without a row chooses them evenly."""
+
+    TABLE: ClassVar[str] = "expert_skew"
+    KEY: ClassVar[tuple[str, ...]] = ("architecture_family",)
+
+    architecture_family: str
+    """Family of models, `model.architecture_family`."""
+    skew: Annotated[float, Possible(0, 5), Plausible(0, 2.5)]
+    """Standard deviation of the logarithm of an expert's share of the tokens (`met_share`)."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """Confidence level, `confidence.confidence`."""
+    note: str | None
+    """Data that the number was fitted to."""
+
+
 class FusionRule(Row):
     """A producer that a backend runs in one kernel with its consumer.
 

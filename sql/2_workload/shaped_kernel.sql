@@ -42,7 +42,11 @@ wide_kernels AS (
         r.fault,
         r.chunk_count,
         CASE WHEN g.kernel_id IS NULL THEN r.launch_s ELSE 0e0 END AS launch_s,
-        CASE WHEN g.kernel_id IS NULL THEN 1e0 ELSE 0e0 END AS launch_share,
+        CASE
+            WHEN g.kernel_id IS NOT NULL THEN 0e0
+            WHEN r.merges_kernels AND w.compute_precision = 'fp4' AND w.kernel_class = 'linear' THEN 2e0
+            ELSE 1e0
+        END AS launch_share,
         w.* EXCLUDE (run),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,
@@ -111,7 +115,8 @@ SELECT
     ),
     -- Time that it takes to launch by the version of the backend; 0 where another kernel's launch is its own. [s]
     k.launch_s,
-    -- 1 for a kernel with a launch of its own; 0 likewise.
+    -- Launches: 1 of its own, or 0 likewise; 2 for a linear layer that a server computes in 4 bits:
+    -- another kernel scales the blocks of its activations.
     k.launch_share,
     -- Elements of its loop: the largest of what it reads and writes but weights.
     k.loop_elements,

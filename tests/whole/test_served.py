@@ -149,12 +149,12 @@ def test_a_version_is_a_condition(made: Bench) -> None:
     """Versions differ by their host time: a step's and a sample's."""
     rows = [
         scenario(i, batch=32, context=CONTEXT, phase="decode", engine_version=version, **OF)
-        for i, version in enumerate(("v0.6", "v0.13", None), start=1)
+        for i, version in enumerate(("v0.6", "v0.18", None), start=1)
     ]
     made.replace_rows(Scenario, rows)
     known = dict(made.rows("SELECT engine_version, step_s + 32 * sample_s FROM engine_version WHERE backend = 'vllm'"))
     times = dict(made.rows("SELECT scenario_id, latency_s FROM model_cost"))
-    assert times[1] - times[2] == pytest.approx(known["v0.6"] - known["v0.13"])
+    assert times[1] - times[2] == pytest.approx(known["v0.6"] - known["v0.18"])
     assert times[3] == times[2]
     made.replace_rows(Scenario, [scenario(1, batch=1, context=64, phase="decode", engine_version="1900", **OF)])
     assert made.rows("SELECT * FROM run") == []
