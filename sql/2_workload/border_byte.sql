@@ -56,7 +56,7 @@ moved_elements AS (
         FROM run
     ) AS r
     INNER JOIN access_term AS a ON a.model = r.model
-    INNER JOIN model AS m ON m.model = r.model
+    LEFT JOIN model AS m ON m.model = r.model
     LEFT JOIN expert_skew AS k ON k.architecture_family = m.architecture_family
     GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, a.operator_id, a.tensor_id
 ),
