@@ -75,14 +75,12 @@ SELECT
     -- of what is no server.
     CASE
         WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END, 0)
-        ELSE 1e0
-    END AS chunk_factor,
+        ELSE 1e0 END AS chunk_factor,
     -- Chunks in which a server takes its prompts one after the other: of as many prompts as fit, or each of a part of one; 1 of
     -- all else.
     CASE
         WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
-        WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens
-            THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
+        WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
     END AS chunk_count,
     -- Bits in which the backend keeps activations between kernels at least; null where they are as the policy writes them.
@@ -97,6 +95,8 @@ SELECT
     v.linear_vector_rows,
     -- True where its engine runs kernels of its own for several (`merged_kernel`), and all-reduces of its own.
     COALESCE(v.merges_kernels, FALSE) AS merges_kernels,
+    -- True where a kernel scales the activations of each linear layer of 8 bits or fewer.
+    COALESCE(v.quantizes_apart, FALSE) AS quantizes_apart,
     -- Steps in which a server takes the run.
     CASE WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))) END AS engine_steps,
