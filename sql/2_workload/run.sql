@@ -80,7 +80,8 @@ SELECT
     -- all else.
     CASE
         WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
-        WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
+        WHEN COALESCE(s.sequence, m.default_sequence) > b.chunk_tokens
+            THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
     END AS chunk_count,
     -- Bits in which the backend keeps activations between kernels at least; null where they are as the policy writes them.

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from charz.schema import cache, user_file
 from charz.schema.errors import CharzError, some, unknown_name
 
+from . import releases
 from .access import Access, database_path
 from .answer import Rows
 from .axes import check_size
-from . import releases
 from .messages import Messages
 from .scoped import Said, Scoped
 
@@ -490,7 +490,10 @@ class Core:
             return runs
         vendors = "SELECT DISTINCT vendor FROM hardware WHERE list_contains(?, hardware)"
         is_amd = self.connection().execute(vendors, [list(parts)]).fetchall() == [("amd",)]
-        usual = "SELECT DISTINCT s.backend FROM backend_support AS s INNER JOIN backend AS b USING (backend) WHERE b.serves AND s.vendor = 'amd' AND s.is_default"
+        usual = """
+            SELECT DISTINCT s.backend FROM backend_support AS s INNER JOIN backend AS b USING (backend)
+            WHERE b.serves AND s.vendor = 'amd' AND s.is_default
+        """
         backends = list(question.backends) or [name for (name,) in self.connection().execute(usual).fetchall() if is_amd]
         if len(backends) != 1:
             return runs

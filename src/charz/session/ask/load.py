@@ -3,9 +3,10 @@
 Requests are alike: a prompt takes some of the device's time, followed by `steps` steps that all running requests share. Prompts that
 arrive during one step are taken together: they share what a chunk takes whatever it contains. The host prepares a prompt while the
 device works for others. While a request decodes, prompts of others take their share of the device, so a step takes
-`step / (1 - rate * prompt)`. By Little's law, the number of running requests is the number that arrives while one decodes: `batch = rate * steps * step(batch) / (1 - rate * prompt)`. The running
-batch is the fixed point of this equation, limited by memory and the server; at that limit the server is saturated. A prompt waits for
-earlier prompts as in a queue with one server and equal service times (Pollaczek 1930, Khinchine 1932), and for half of the current step.
+`step / (1 - rate * prompt)`. By Little's law, the number of running requests is the number that arrives while one decodes:
+`batch = rate * steps * step(batch) / (1 - rate * prompt)`. The running batch is the fixed point of this equation, limited by memory and
+the server; at that limit the server is saturated. A prompt waits for earlier prompts as in a queue with one server and equal service times
+(Pollaczek 1930, Khinchine 1932), and for half of the current step.
 
 A closed loop begins with a burst: all requests in flight wait for the prompts of those ahead of them. Benchmarks of ten requests for each
 in flight count that burst as a tenth of all.

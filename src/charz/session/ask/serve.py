@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import names
+from ..axes import names, sizes
 from ..core import Core, Question
 from ..parameters import (
     Backends,
@@ -17,6 +17,7 @@ from ..parameters import (
     Part,
     Parts,
     Precisions,
+    Sizes,
     Text,
 )
 from ..question import SERVED_PRECISIONS
@@ -24,7 +25,7 @@ from ..scoped import Scoped
 from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
 
 _COLUMNS = (
-    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "running_batch",
+    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "concurrency", "running_batch",
     "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "ttft_mean_s", "ttft_p99_s", "tpot_s", "tokens_per_s", "token_j",
     "million_tokens_usd", "busy_fraction", "residual_fraction", "is_simulated",
 )  # fmt: skip
@@ -42,7 +43,9 @@ class Serve(Core):
         input: Annotated[int, Text("Tokens of a prompt.", least=1)] = 1024,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         rate: Annotated[float | None, Text("Rate of requests that arrive at random, per second.", least=0.0)] = None,
-        concurrency: Annotated[int | None, Text("Number of requests in flight, each followed by the next.", least=1)] = None,
+        concurrency: Annotated[
+            Sizes | None, Text("Numbers of requests in flight, each followed by the next: 64, 4,16,64 or 1:256 (doubling).")
+        ] = None,
         slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = 256,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
         accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
@@ -70,6 +73,8 @@ class Serve(Core):
             "kv_precision": kv_precision,
             "device_count": devices if devices > 1 else None,
         }
+        flights = sizes(concurrency)
+        largest = min(slots, max(flights)) if flights else slots
         context = input + output // 2
         given = max(1, round(input * (1.0 - prefix)))
         prompts = self._runs_of_prompts(input, given, kept)
@@ -78,9 +83,8 @@ class Serve(Core):
             "phase": "prefill" if drafted else "decode",
             "context": context,
         }
-        steps = [{"batch": 2**i, **step, **kept} for i in range(slots.bit_length())] + [
-            {"batch": slots, **step, **kept}
-        ]
+        batches = sorted({2**i for i in range(largest.bit_length())} | {largest})
+        steps = [{"batch": batch, **step, **kept} for batch in batches]
         scoped = self._served([model], names(on), precision, backend, [*prompts, *steps])
         apart = self._apart(model, prefill_on, precision, backend, prompts) if prefill_on else None
         rows: list[tuple[Any, ...]] = []
@@ -91,14 +95,14 @@ class Serve(Core):
                 continue
             server, costs = made
             server = replace(server, steps=(output - 1) / accepted, most=min(server.most, slots))
-            if rate is not None:
-                load = at_rate(server, rate)
-            elif concurrency is not None:
-                load = at_concurrency(server, concurrency)
-            else:
-                load = saturated(server)
-            rows.append((model, *key, devices, input, output, *_row(server, load, costs, output, accepted)))
-        return Rows(_COLUMNS, sorted(rows, key=lambda row: tuple(map(str, row[1:4]))), ("llm_serving",))
+            loads: list[tuple[int | None, Load]] = [(flight, at_concurrency(server, flight)) for flight in flights]
+            if not flights:
+                loads.append((None, saturated(server) if rate is None else at_rate(server, rate)))
+            rows += [
+                (model, *key, devices, input, output, flight, *_row(server, load, costs, output, accepted))
+                for flight, load in loads
+            ]
+        return Rows(_COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0)), ("llm_serving",))
 
     def _check_decodes(self, model: str) -> None:
         query = "SELECT has_context FROM model WHERE model = ?"
