@@ -917,7 +917,8 @@ class EngineVersion(Row):
     """True if the engine runs kernels of its own that do the work of several (`merged_kernel`), and all-reduces that read all devices at
     once (`collective.direct_call_fraction`)."""
     quantizes_apart: bool
-    """True if a kernel of its own scales the activations of each linear layer that is computed in 8 bits or fewer."""
+    """True if a kernel of its own scales the activations of each linear layer that is computed in 8 bits or fewer, and in 4 bits another orders
+    the scales of their blocks."""
     linear_vector_rows: Annotated[int | None, Plausible(1, 1024)]
     """Largest number of rows at which a linear layer's product runs at the pace of the vector units, whatever the matrix units would
     reach; null if it uses the matrix units."""

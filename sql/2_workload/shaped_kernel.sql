@@ -44,7 +44,7 @@ wide_kernels AS (
         CASE WHEN g.kernel_id IS NULL THEN r.launch_s ELSE 0e0 END AS launch_s,
         CASE
             WHEN g.kernel_id IS NOT NULL THEN 0e0
-            WHEN r.quantizes_apart AND p.bits <= 8 AND w.kernel_class = 'linear' THEN 2e0
+            WHEN r.quantizes_apart AND p.bits <= 8 AND w.kernel_class = 'linear' THEN CASE WHEN p.bits <= 4 THEN 3e0 ELSE 2e0 END
             ELSE 1e0
         END AS launch_share,
         w.* EXCLUDE (run),
@@ -116,7 +116,7 @@ SELECT
     -- Time that it takes to launch by the version of the backend; 0 where another kernel's launch is its own. [s]
     k.launch_s,
     -- Launches: 1 of its own, or 0 likewise; 2 for a linear layer whose activations
-    -- another kernel scales (`engine_version.quantizes_apart`).
+    -- another kernel scales (`engine_version.quantizes_apart`), 3 where a third orders the scales of blocks of 4 bits for the units.
     k.launch_share,
     -- Elements of its loop: the largest of what it reads and writes but weights.
     k.loop_elements,

@@ -5,7 +5,7 @@ CREATE MACRO met_share(draw_fraction, draws, skew) AS
     CASE
         WHEN skew = 0e0 THEN 1e0 - POWER(1e0 - draw_fraction, draws)
         ELSE 1e0
-            - POWER(1e0 - LEAST(1e0, draw_fraction * EXP(SQRT(3e0) * skew) / (EXP(SQRT(3e0) * skew) / 6e0 + EXP(-SQRT(3e0) * skew) / 6e0 + 2e0 / 3e0)), draws) / 6e0
-            - POWER(1e0 - draw_fraction / (EXP(SQRT(3e0) * skew) / 6e0 + EXP(-SQRT(3e0) * skew) / 6e0 + 2e0 / 3e0), draws) * 2e0 / 3e0
-            - POWER(1e0 - draw_fraction * EXP(-SQRT(3e0) * skew) / (EXP(SQRT(3e0) * skew) / 6e0 + EXP(-SQRT(3e0) * skew) / 6e0 + 2e0 / 3e0), draws) / 6e0
+            - POWER(1e0 - LEAST(1e0, draw_fraction * 6e0 / NULLIF(1e0 + 4e0 * EXP(-SQRT(3e0) * skew) + EXP(-2e0 * SQRT(3e0) * skew), 0e0)), draws) / 6e0
+            - POWER(1e0 - draw_fraction * 6e0 / NULLIF(EXP(SQRT(3e0) * skew) + 4e0 + EXP(-SQRT(3e0) * skew), 0e0), draws) * 2e0 / 3e0
+            - POWER(1e0 - draw_fraction * 6e0 / NULLIF(EXP(2e0 * SQRT(3e0) * skew) + 4e0 * EXP(SQRT(3e0) * skew) + 1e0, 0e0), draws) / 6e0
     END;
