@@ -62,7 +62,7 @@ def under_load(given: Given) -> pl.DataFrame:
             answer = db.serve(
                 MODELS[case["model"]], on=case["hw"], input=round(MEAN_LENGTH * case["isl"]), output=round(MEAN_LENGTH * case["osl"]),
                 concurrency=group["concurrency"].unique().to_list(), slots=group["concurrency"].max(), devices=case["tp"],
-                precision=_policy(case), backend=ENGINES[case["framework"]], version=case["release"],
+                precision=policy(case), backend=ENGINES[case["framework"]], version=case["release"],
                 kv_precision=KV.get(case["kv_precision"]),
             )  # fmt: skip
             if len(answer):
@@ -79,7 +79,8 @@ def under_load(given: Given) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _policy(case: dict[str, Any]) -> str:
+def policy(case: dict[str, Any]) -> str:
+    """Return the precision policy of a configuration."""
     if case["precision"] == "fp8":
         return "fp8"
     return "mxfp4" if case["model"] == "gpt-oss-120b" else "nvfp4"
