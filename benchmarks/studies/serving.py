@@ -38,10 +38,10 @@ PARTS = {
     "M3 Max 40\u2011Core GPU 64GB": "apple_m3_max_gpu_40",
 }  # fmt: skip
 ENGINES = {
-    ("TensorRT-LLM", False): ("tensorrt_llm", "2024"), ("TensorRT-LLM (static batch session)", False): ("tensorrt_llm", "2023"),
-    ("lmdeploy TurboMind", False): ("tensorrt_llm", "lmdeploy-0.1"), ("vLLM", False): ("vllm", "2024"),
-    ("vLLM", True): ("vllm", "2024-rocm"), ("llama.cpp", False): ("llama_cpp", "2024"),
-    ("llama.cpp b4384", False): ("llama_cpp", "2024"), ("llama.cpp b4384", True): ("llama_cpp", "2024"),
+    ("TensorRT-LLM", False): ("tensorrt_llm", "v0.12"), ("TensorRT-LLM (static batch session)", False): ("tensorrt_llm", "v0.6"),
+    ("lmdeploy TurboMind", False): ("tensorrt_llm", "lmdeploy-0.1"), ("vLLM", False): ("vllm", "v0.6"),
+    ("vLLM", True): ("vllm", "v0.6-rocm"), ("llama.cpp", False): ("llama_cpp", "b4384"),
+    ("llama.cpp b4384", False): ("llama_cpp", "b4384"), ("llama.cpp b4384", True): ("llama_cpp", "b4384"),
 }  # fmt: skip
 """Backend and version by engine, separately for AMD's parts."""
 PRECISIONS = {
@@ -106,7 +106,7 @@ def _published(given: Given, db: Session) -> pl.DataFrame:
 
 def _engine(row: dict[str, str]) -> list[str | None]:
     if row["source"] == ROCM_2025:
-        return ["vllm", "2025-rocm"]
+        return ["vllm", "v0.8-rocm"]
     return list(ENGINES.get((row["framework"], "AMD" in (row["vendor"] or "").upper()), (None, None)))
 
 

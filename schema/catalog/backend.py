@@ -207,6 +207,12 @@ class EngineVersion(Row):
     """Further time of each kernel per sample of the step. [s]"""
     prompt_kernel_s: Annotated[float, Possible(0, HUGE), Plausible(0, 1e-3)]
     """Further time of each kernel of a prompt: only steps of one token are captured as graphs. [s]"""
+    merges_kernels: bool
+    """True if the engine runs kernels of its own that do the work of several (`merged_kernel`), and all-reduces that read all devices at
+    once (`collective.direct_call_fraction`)."""
+    quantizes_apart: bool
+    """True if a kernel of its own scales the activations of each linear layer that is computed in 8 bits or fewer, and in 4 bits another orders
+    the scales of their blocks."""
     linear_vector_rows: Annotated[int | None, Plausible(1, 1024)]
     """Largest number of rows at which a linear layer's product runs at the pace of the vector units, whatever the matrix units would
     reach; null if it uses the matrix units."""
@@ -224,6 +230,24 @@ class EngineVersion(Row):
     """Confidence level, `confidence.confidence`."""
     note: str | None
     """Data that the numbers were fitted to."""
+
+
+class ExpertSkew(Row):
+    """How unevenly the tokens of a family of models choose experts. A family without a row chooses them evenly."""
+
+    TABLE: ClassVar[str] = "expert_skew"
+    KEY: ClassVar[tuple[str, ...]] = ("architecture_family",)
+
+    architecture_family: str
+    """Family of models, `model.architecture_family`."""
+    skew: Annotated[float, Possible(0, 5), Plausible(0, 2.5)]
+    """Standard deviation of the logarithm of an expert's share of the tokens (`met_share`)."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """Confidence level, `confidence.confidence`."""
+    note: str | None
+    """Data that the number was fitted to."""
 
 
 class FusionRule(Row):

@@ -24,6 +24,11 @@ class Collective(Row):
     """Time of each step of the ring, as a share of the link's latency."""
     bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
     """Share of the link's bandwidth that messages reach."""
+    direct_call_fraction: Annotated[float, Possible(0, HUGE), Plausible(0.01, 100)]
+    """Time of an all-reduce in one kernel of a server, whose devices read one another, without the bytes, as a share of the link's
+    latency (`direct_time`)."""
+    direct_bandwidth_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.05, 1)]
+    """Share of the link's bandwidth that it reaches."""
     source_id: str
     """Source of the row."""
     confidence: str

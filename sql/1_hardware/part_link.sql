@@ -50,6 +50,10 @@ SELECT
     c.step_fraction * i.latency_s AS collective_step_s,
     -- Bandwidth that a collective reaches. [byte/s]
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
+    -- Time of a server's own all-reduce without its bytes. [s]
+    c.direct_call_fraction * i.latency_s AS direct_call_s,
+    -- Bandwidth that it reaches. [byte/s]
+    c.direct_bandwidth_fraction * i.bandwidth_byte_per_s AS direct_byte_per_s,
     -- 1 if the collective's row is assumed, else 0.
     CAST(CASE WHEN f.is_guess THEN 1 ELSE 0 END AS BIGINT) AS collective_assumed_count
 FROM possible_links AS i
@@ -67,5 +71,7 @@ SELECT
     0e0 AS collective_call_s,
     0e0 AS collective_step_s,
     1e0 AS collective_byte_per_s,
+    0e0 AS direct_call_s,
+    1e0 AS direct_byte_per_s,
     0 AS collective_assumed_count
 FROM hardware

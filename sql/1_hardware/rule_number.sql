@@ -26,8 +26,8 @@ WITH listed_numbers AS (
         interconnect AS row_key,
         '*' AS row_kind,
         '*' AS family,
-        UNNEST(['call_fraction', 'step_fraction', 'bandwidth_fraction']) AS quantity,
-        UNNEST([call_fraction, step_fraction, bandwidth_fraction]) AS value
+        UNNEST(['call_fraction', 'step_fraction', 'bandwidth_fraction', 'direct_call_fraction', 'direct_bandwidth_fraction']) AS quantity,
+        UNNEST([call_fraction, step_fraction, bandwidth_fraction, direct_call_fraction, direct_bandwidth_fraction]) AS value
     FROM collective
     UNION ALL
     SELECT

@@ -1,7 +1,7 @@
 -- Bytes of every tensor that crosses a kernel's border in a run, at the element sizes of the run's policy, under its backend's
 -- partition and under the unfused one of `eager` for comparison. A tensor counts once per kernel, or only the part that an operator
 -- moves (`access_term`), never more than the tensor. If n independent draws each take a share f of a tensor, as n tokens do of the
--- experts, the expected share is 1 - (1 - f)^n.
+-- experts, `met_share` is the expected share.
 -- Grain: run, kernel_id, tensor_id, direction
 CREATE VIEW border_byte AS
 WITH planned_tensors AS (
@@ -43,6 +43,7 @@ moved_elements AS (
         a.operator_id,
         a.tensor_id,
         MAX(a.draw_fraction) AS draw_fraction,
+        COALESCE(MAX(k.skew), 0e0) AS skew,
         SUM(
             r.chunk_count * chunk_amount(
                 a.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, a.batch_power,
@@ -55,6 +56,8 @@ moved_elements AS (
         FROM run
     ) AS r
     INNER JOIN access_term AS a ON a.model = r.model
+    LEFT JOIN model AS m ON m.model = r.model
+    LEFT JOIN expert_skew AS k ON k.architecture_family = m.architecture_family
     GROUP BY r.model, r.batch, r.sequence, r.context, r.logit_tokens, r.chunk_count, a.operator_id, a.tensor_id
 ),
 
@@ -73,8 +76,8 @@ moved_tensors AS (
             WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.chunk_elements), z.chunk_elements)
             -- Multiples of 1/1024 make sums independent of the order, so that equal kernels have equal shapes.
             ELSE ROUND(
-                z.chunk_elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.chunk_elements * me.draw_fraction, 0e0)))
-                * 1024e0
+                z.chunk_elements
+                * met_share(me.draw_fraction, me.elements / NULLIF(z.chunk_elements * me.draw_fraction, 0e0), me.skew) * 1024e0
             ) / 1024e0
         END AS elements,
         CASE

@@ -97,6 +97,10 @@ SELECT
     -- computes every score.
     b.causal_block,
     v.linear_vector_rows,
+    -- True if the engine runs kernels of its own that do the work of several (`merged_kernel`), and its own all-reduces.
+    COALESCE(v.merges_kernels, FALSE) AS merges_kernels,
+    -- True if a separate kernel scales the activations of each linear layer of 8 bits or fewer.
+    COALESCE(v.quantizes_apart, FALSE) AS quantizes_apart,
     -- Steps in which a server processes the run.
     CASE
         WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0

@@ -67,6 +67,7 @@ SELECT
     -- Chunks of prompts for which the kernel runs one after the other.
     s.chunk_count,
     s.launch_s,
+    s.launch_share,
     -- Bytes of operands and results that a server converts around the call of a library. [byte]
     s.operand_byte,
     -- Bytes of packed weights that are read, and written in 16 bits. [byte]

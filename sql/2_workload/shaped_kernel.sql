@@ -41,7 +41,12 @@ wide_kernels AS (
         r.cache_state,
         r.fault,
         r.chunk_count,
-        r.launch_s,
+        CASE WHEN g.kernel_id IS NULL THEN r.launch_s ELSE 0e0 END AS launch_s,
+        CASE
+            WHEN g.kernel_id IS NOT NULL THEN 0e0
+            WHEN r.quantizes_apart AND p.bits <= 8 AND w.kernel_class = 'linear' THEN CASE WHEN p.bits <= 4 THEN 3e0 ELSE 2e0 END
+            ELSE 1e0
+        END AS launch_share,
         w.* EXCLUDE (run),
         w.loop_byte * 8e0 / NULLIF(p.bits, 0) AS loop_elements,
         COALESCE(s.macs, 0e0) AS macs,
@@ -81,7 +86,7 @@ wide_kernels AS (
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, h.algorithm, l.is_aliased,
             COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
             COALESCE(f.fault_byte, 0e0), COALESCE(b.operand_byte, 0e0),
-            COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0)
+            COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0), g.kernel_id IS NULL
         ) AS cost_hash
     FROM run AS r
     INNER JOIN executed_kernel AS w ON w.run = r.run
@@ -93,6 +98,8 @@ wide_kernels AS (
     LEFT JOIN linear_call AS l ON l.run = w.run AND l.kernel_id = w.kernel_id
     LEFT JOIN library_call AS b ON b.run = w.run AND b.kernel_id = w.kernel_id
     LEFT JOIN page_fault AS f ON f.run = w.run AND f.kernel_id = w.kernel_id
+    LEFT JOIN merged_kernel AS g
+        ON g.model = w.run.model AND g.backend = w.run.backend AND g.kernel_id = w.fused_kernel_id AND r.merges_kernels
 ),
 
 first_kernels AS (
@@ -104,8 +111,13 @@ first_kernels AS (
 SELECT
     k.* EXCLUDE (
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
-        linear_reorder_byte, converted_byte, reread_cache_byte, cache_convert_ops
+        linear_reorder_byte, converted_byte, reread_cache_byte, cache_convert_ops, launch_s, launch_share
     ),
+    -- Time to launch the kernel by the version of the backend; 0 for a kernel that another one's launch includes. [s]
+    k.launch_s,
+    -- Number of launches: 1, or 0 for a kernel that another one's launch includes; 2 for a linear layer whose activations another kernel
+    -- scales (`engine_version.quantizes_apart`), 3 if a third orders the scales of blocks of 4 bits.
+    k.launch_share,
     -- Elements of the kernel's loop: of the largest tensor read or written other than weights.
     k.loop_elements,
     -- Number of steps of its operators.

@@ -46,8 +46,8 @@ shared_shapes AS (
 
 limited_shapes AS (
     SELECT
-        s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s, device_share, moved_share, work_share),
-        s.kernel_gap_s + s.launch_s AS kernel_gap_s,
+        s.* EXCLUDE (kernel_count, kernel_gap_s, launch_s, launch_share, device_share, moved_share, work_share),
+        s.kernel_gap_s * s.launch_share + s.launch_s AS kernel_gap_s,
         -- A part of a kernel needs as many bytes in flight as the whole kernel (`cost_dram`).
         s.kernel_count * CASE
             WHEN s.device_share IS NULL THEN 1e0
@@ -74,9 +74,14 @@ limited_shapes AS (
         t.clock_floor,
         t.main_memory_byte,
         CASE WHEN r.device_count = 1 THEN 0e0 ELSE ring_time(
-            r.device_count, c.all_reduce_byte, c.all_reduce_count, c.all_gather_byte, c.all_gather_count,
+            r.device_count, CASE WHEN r.merges_kernels THEN 0e0 ELSE c.all_reduce_byte END,
+            CASE WHEN r.merges_kernels THEN 0e0 ELSE c.all_reduce_count END, c.all_gather_byte, c.all_gather_count,
             l.collective_byte_per_s, l.collective_call_s, l.collective_step_s
         ) END
+        + CASE
+            WHEN r.device_count = 1 OR NOT r.merges_kernels THEN 0e0
+            ELSE direct_time(r.device_count, c.all_reduce_byte, c.all_reduce_count, l.direct_byte_per_s, l.direct_call_s)
+        END
         + CASE WHEN s.host_byte = 0e0 THEN 0e0 ELSE s.host_byte / NULLIF(t.host_link_byte_per_s, 0e0) END
         + CASE
             WHEN s.host_input_byte = 0e0 OR t.dispatch = 'serial' THEN 0e0

@@ -35,6 +35,9 @@ WITH joined_sums AS (
         l.collective_call_s,
         l.tensor_byte_per_s,
         l.tensor_step_s,
+        l.direct_byte_per_s,
+        l.direct_call_s,
+        r.merges_kernels AND l.direct_byte_per_s IS NOT NULL AS is_direct,
         l.context_byte_per_s,
         l.context_step_s,
         l.expert_byte_per_s,
@@ -85,10 +88,17 @@ SELECT
     last_s / NULLIF(token_shares, 0e0) AS behind_s,
     -- Time of the collectives of tensor parallel in the layers. [s]
     ring_time(
-        tensor, layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0), layer_factor * forward_reduce_count,
+        tensor, CASE WHEN is_direct THEN 0e0 ELSE layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0) END,
+        CASE WHEN is_direct THEN 0e0 ELSE layer_factor * forward_reduce_count END,
         layer_factor * block_gather_byte / NULLIF(token_shares, 0e0), layer_factor * block_gather_count, tensor_byte_per_s,
         tensor_call_s, tensor_step_s
-    ) AS tensor_s,
+    ) + CASE
+        WHEN tensor = 1 OR NOT is_direct THEN 0e0
+        ELSE direct_time(
+            tensor, layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0), layer_factor * forward_reduce_count,
+            direct_byte_per_s, direct_call_s
+        )
+    END AS tensor_s,
     -- Time of the collectives of tensor parallel before the layers. [s]
     ring_time(
         tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s

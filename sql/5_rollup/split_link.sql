@@ -40,6 +40,8 @@ linked_members AS (
         l.link_byte_per_s,
         l.link_s,
         l.collective_byte_per_s,
+        l.direct_byte_per_s,
+        l.direct_call_s,
         l.collective_call_s,
         l.collective_step_s,
         m.network_byte_per_s * m.network_fraction AS port_byte_per_s,
@@ -60,6 +62,9 @@ SELECT
     -- Number of devices.
     CAST(device_count AS BIGINT) AS device_count,
     collective_call_s,
+    -- Bandwidth of a server's own all-reduces of tensor parallel; null across nodes. [byte/s]
+    CASE WHEN tensor <= tensor_members THEN direct_byte_per_s END AS direct_byte_per_s,
+    direct_call_s,
     -- Bandwidth of the collectives of tensor parallel. [byte/s]
     CASE
         WHEN tensor <= tensor_members THEN collective_byte_per_s

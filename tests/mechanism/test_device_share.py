@@ -160,6 +160,32 @@ def test_a_device_that_reads_more_than_it_works(check: Check, shares: Record, ex
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("merges", "share", "gap_s", "exchange_s"),
+    [
+        # A ring of four: 3/4 of 2 * 8 bytes at 2 bytes/s, two calls of 1 s, 3 * 2 * 2 steps of 0.5 s.
+        (False, 1.0, 5.0, 6 + 2 + 6),
+        # Each device reads its quarter of the three others at 4 bytes/s and their sums, in two kernels of 0.25 s for each of two calls.
+        (True, 1.0, 5.0, 1 + 3),
+        (True, 0.0, 1.0, 1 + 3),
+        (True, 2.0, 9.0, 1 + 3),
+    ],
+)
+def test_kernels_of_a_server_of_its_own(check: Check, merges: bool, share: float, gap_s: float, exchange_s: float) -> None:
+    """A gap of 4 s for each launch, and 1 s that the version takes."""
+    check(
+        "clock_step",
+        {"kernel_gap_s": gap_s, "exchange_s": exchange_s},
+        shape_cost=WHOLE | {"kernel_gap_s": 4.0, "launch_s": 1.0, "launch_share": share},
+        part_support={"dispatch": "graph", "call_s": 0.0},
+        shape_share={"device_share": 0.25, "moved_share": 0.25},
+        run={"device_count": 4, "power": "default", "host_factor": 1.0, "merges_kernels": merges},
+        run_collective={"all_reduce_byte": 8.0, "all_reduce_count": 2.0, "all_gather_byte": 0.0, "all_gather_count": 0.0},
+        part_link={"least_device_count": 2, "link_device_count": 8, "collective_byte_per_s": 2.0, "collective_call_s": 1.0,
+                   "collective_step_s": 0.5, "interconnect": "nvlink", "direct_byte_per_s": 4.0, "direct_call_s": 0.25},
+    )  # fmt: skip
+
+
 def test_pieces_of_the_layers(evaluate: Evaluate) -> None:
     """Split kernels of the forward pass by heads and place; for experts' products only the work."""
     split: Record = {"is_split": True, "is_backward": False, "place": "block", "split": "column", "weight_byte": 10.0, "fewer_fraction": 0.0}

@@ -46,7 +46,16 @@ HALO = {"taps": 9, "image": 100, "tile_rows": 25, "tile_depth": 9, "m": 100, "k"
 KEPT = {
     "cache_state": "warm", "keeps_weights": True, "weight_byte": 8.0, "batch_share": 0.5, "sample_share": 0.875, "batch": 4,
 }  # fmt: skip
+DIRECT = {"device_count": 4, "all_reduce_byte": 8.0, "all_reduce_count": 2, "byte_per_s": 4.0, "call_s": 1.0}
 CASES = [
+    # Two all-reduces of 8 bytes in all, in which each device reads those of three others at 4 bytes/s: 2 + 6 s in one kernel each,
+    # 4 + 3 s in two. Of few bytes, one kernel is faster.
+    ("direct_time", DIRECT, 7.0),
+    ("direct_time", DIRECT | {"all_reduce_byte": 0.4}, 2.3),
+    # Two of four experts, chosen evenly by three tokens: 1 - 1/8. Under a skew of ln(4) / sqrt(3) the shares are as 4, 1 and 1/4, on average
+    # 1.375: 16/11, 4/11 and 1/11 of tokens, of which one that all choose.
+    ("met_share", {"draw_fraction": 0.5, "draws": 3, "skew": 0.0}, 7 / 8),
+    ("met_share", {"draw_fraction": 0.5, "draws": 3, "skew": math.log(4) / math.sqrt(3)}, 1 - (7 / 11) ** 3 * 2 / 3 - (10 / 11) ** 3 / 6),
     # One of four heads on eight devices, three of ten on four; data without heads are divided.
     ("device_share", {"pieces": 4, "device_count": 8}, 1 / 4),
     ("device_share", {"pieces": 8, "device_count": 8}, 1 / 8),

@@ -208,7 +208,7 @@ SPLIT_ROW: dict[str, Any] = {
     "peak_memory_byte": 80.0, "reserve_fraction": 0.1,
 }  # fmt: skip
 GIVEN: dict[str, Any] = {
-    "run": [{"batch": 2, "sequence": 1, "phase": "decode", "engine_version": "2025", "kv_precision": "none"}], "device_split": [SPLIT],
+    "run": [{"batch": 2, "sequence": 1, "phase": "decode", "engine_version": "v0.13", "kv_precision": "none"}], "device_split": [SPLIT],
     "part": [{"dram_byte": 100.0, "is_simulated": False}], "part_price": [{"price_usd_per_hour": 3600.0}],
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Make steps of a split by batch, each through a number of stages, and a prompt alone, with a rent for each device."""
     given = {
-        "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "2025", "precision": "bf16", "kv_precision": "none",
+        "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "v0.13", "precision": "bf16", "kv_precision": "none",
         "split": split, "device_count": devices, "context": 1024, "step_limit": "weights", "peak_memory_byte": 1.0, "is_simulated": False,
         "data": replicas,
     }  # fmt: skip

@@ -59,6 +59,28 @@ def test_requests_in_flight() -> None:
     assert more.first_s == pytest.approx(50.0 / more.rate_per_s)
 
 
+def test_prompts_that_share_a_chunk() -> None:
+    """Each chunk takes 30 ms besides 20 ms a prompt. 10 run for 5 steps, so two end in a step: 20 + 30 / 2 ms a prompt; chunks of one leave it
+    at 50."""
+    shared = Server(SERVER.step_s, 5.0, prompt_s=0.02, first_s=0.05, most=10.0, chunk_s=0.03, most_prompts=8.0)
+    assert shared.taken_s(10.0) == pytest.approx(0.035)
+    assert shared.taken_s(5.0) == pytest.approx(0.05)
+    assert shared.capacity == pytest.approx(1 / (0.035 + 5 * 0.02 / 10))
+    alone = Server(SERVER.step_s, 5.0, prompt_s=0.02, first_s=0.05, most=10.0, chunk_s=0.03)
+    assert alone.taken_s(10.0) == pytest.approx(0.05)
+
+
+def test_the_burst_of_a_benchmark() -> None:
+    """16 requests begin at once: the last waits for 15 prompts of 50 ms. They are a tenth of all, so 1 % of all wait for more than nine tenths
+    of that."""
+    load = at_concurrency(SERVER, 16)
+    assert load.first_s is not None
+    last = 0.05 + 15 * 0.05
+    assert load.mean_first_s == pytest.approx(0.9 * load.first_s + 0.1 * (0.05 + last) / 2)
+    assert load.late_first_s == pytest.approx(0.05 + 0.9 * 15 * 0.05)
+    assert at_rate(SERVER, 1.0).mean_first_s is None
+
+
 def test_prompts_on_parts_of_their_own() -> None:
     """Steps are not interrupted; ten prompts a second are the maximum."""
     apart = Server(SERVER.step_s, 100.0, prompt_s=0.0, first_s=0.15, most=50.0, prompts_per_s=10.0)

@@ -105,7 +105,7 @@ def served(few_parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [{}, {"device_count": 2}, {"kv_precision": "fp8_e4m3"}, {"engine_version": "2024-rocm"}])
+@pytest.mark.parametrize("kept", [{}, {"device_count": 2}, {"kv_precision": "fp8_e4m3"}, {"engine_version": "v0.6-rocm"}])
 @pytest.mark.parametrize("name", MODELS)
 def test_mixes_of_language_models(served: Session, name: str, kept: dict[str, Any]) -> None:
     mixes = drawn_mixes(25 if kept else 100)

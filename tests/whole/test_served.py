@@ -149,12 +149,12 @@ def test_a_version_is_a_condition(made: Bench) -> None:
     """Versions differ by the host time of a step and of a sample."""
     rows = [
         scenario(i, batch=32, context=CONTEXT, phase="decode", engine_version=version, **OF)
-        for i, version in enumerate(("2024", "2025", None), start=1)
+        for i, version in enumerate(("v0.6", "v0.18", None), start=1)
     ]
     made.replace_rows(Scenario, rows)
     known = dict(made.rows("SELECT engine_version, step_s + 32 * sample_s FROM engine_version WHERE backend = 'vllm'"))
     times = dict(made.rows("SELECT scenario_id, latency_s FROM model_cost"))
-    assert times[1] - times[2] == pytest.approx(known["2024"] - known["2025"])
+    assert times[1] - times[2] == pytest.approx(known["v0.6"] - known["v0.18"])
     assert times[3] == times[2]
     made.replace_rows(Scenario, [scenario(1, batch=1, context=64, phase="decode", engine_version="1900", **OF)])
     assert made.rows("SELECT * FROM run") == []
@@ -162,27 +162,27 @@ def test_a_version_is_a_condition(made: Bench) -> None:
 
 def test_a_version_whose_numbers_cannot_be(made: Bench) -> None:
     """A negative host time does not make a server faster: the run has no answer, and names the number."""
-    made.replace_rows(Scenario, [scenario(1, batch=1, context=CONTEXT, phase="decode", engine_version="2024", **OF)])
-    made.execute("UPDATE engine_version SET step_s = -1 WHERE backend = 'vllm' AND engine_version = '2024'")
+    made.replace_rows(Scenario, [scenario(1, batch=1, context=CONTEXT, phase="decode", engine_version="v0.6", **OF)])
+    made.execute("UPDATE engine_version SET step_s = -1 WHERE backend = 'vllm' AND engine_version = 'v0.6'")
     try:
         ((fault,),) = made.rows("SELECT fault FROM run")
         ((time_s,),) = made.rows("SELECT latency_s FROM model_cost")
     finally:
-        made.execute("UPDATE engine_version SET step_s = 1.2e-3 WHERE backend = 'vllm' AND engine_version = '2024'")
-    assert (fault, time_s) == ("engine_version.vllm.2024.step_s", None)
+        made.execute("UPDATE engine_version SET step_s = 1.2e-3 WHERE backend = 'vllm' AND engine_version = 'v0.6'")
+    assert (fault, time_s) == ("engine_version.vllm.v0.6.step_s", None)
 
 
 def test_kernels_launched_one_by_one(made: Bench) -> None:
     """The host takes a microsecond for a kernel of a step, a tenth of it for a sample, ten for a kernel of a prompt: a step of 32
     samples, and 4 prompts of 4,096 tokens in two steps of 8,192."""
     rows = [
-        scenario(1, batch=32, context=CONTEXT, phase="decode", engine_version="2024", **OF),
-        scenario(2, batch=4, sequence=4096, phase="prefill", engine_version="2024", **OF),
+        scenario(1, batch=32, context=CONTEXT, phase="decode", engine_version="v0.6", **OF),
+        scenario(2, batch=4, sequence=4096, phase="prefill", engine_version="v0.6", **OF),
     ]
     made.replace_rows(Scenario, rows)
     query = "SELECT scenario_id, kernel_count, latency_s, device_s, overhead_s FROM model_cost ORDER BY scenario_id"
     before = made.rows(query)
-    set_to = "UPDATE engine_version SET kernel_s = ?, kernel_sample_s = ?, prompt_kernel_s = ? WHERE backend = 'vllm' AND engine_version = '2024'"
+    set_to = "UPDATE engine_version SET kernel_s = ?, kernel_sample_s = ?, prompt_kernel_s = ? WHERE backend = 'vllm' AND engine_version = 'v0.6'"
     made.execute(set_to, [1e-6, 1e-7, 1e-5])
     try:
         after = made.rows(query)
@@ -197,8 +197,8 @@ def test_linear_layers_of_few_rows(made: Bench) -> None:
     """vLLM of 2024 on AMD parts multiplies up to 256 rows at the rate of vector units, except in attentions; others never do."""
     of = OF | {"phase": "decode", "context": CONTEXT}
     rows = [
-        scenario(1, batch=256, engine_version="2024-rocm", **of), scenario(2, batch=257, engine_version="2024-rocm", **of),
-        scenario(3, batch=1, engine_version="2024", **of),
+        scenario(1, batch=256, engine_version="v0.6-rocm", **of), scenario(2, batch=257, engine_version="v0.6-rocm", **of),
+        scenario(3, batch=1, engine_version="v0.6", **of),
     ]  # fmt: skip
     made.replace_rows(Scenario, rows)
     query = """
@@ -452,8 +452,8 @@ def test_what_lies_in_the_memory_of_the_host(made: Bench, weights: float | None,
 def test_heads_that_share_keys_read_them_for_themselves(made: Bench) -> None:
     """vLLM of 2024 on AMD parts reads the cache for each of two heads a key above 512 heads of a step, each 2.5 times as long.
     llama.cpp multiplies each head by itself, at every batch and at the rate of other reads."""
-    rocm = {"context": CONTEXT, "phase": "decode", "engine_version": "2024-rocm", **OF}
-    own = rocm | {"backend": "llama_cpp", "precision": "fp16", "engine_version": "2024"}
+    rocm = {"context": CONTEXT, "phase": "decode", "engine_version": "v0.6-rocm", **OF}
+    own = rocm | {"backend": "llama_cpp", "precision": "fp16", "engine_version": "b4384"}
     rows = [scenario(1, batch=64, **rocm), scenario(2, batch=65, **rocm), scenario(3, batch=1, **own)]
     made.replace_rows(Scenario, rows)
     query = "SELECT run.scenario_id, SUM(kernel_count * reread_cache_byte), SUM(kernel_count * kv_cache_byte) FROM shape GROUP BY run"

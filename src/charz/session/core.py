@@ -74,7 +74,7 @@ class Core(Targets):
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
         self.check_run(question.backends, question.precisions)
         self._check_caps(parts, question.caps)
-        runs = self._runs(question)
+        runs = self._released(parts, question, self._runs(question))
         taken = self._taken(models, parts, question, runs)
         targets = sorted({target for found in taken.values() for target in found})
         key = (tuple(models), tuple(targets), tuple(tuple(sorted(run.items())) for run in runs))

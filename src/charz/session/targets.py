@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from charz.schema.errors import CharzError, some, unknown_name
 
+from . import releases
 from .opened import Opened
 from .question import DEFAULT_MODE, SINGLE, Question
 
@@ -73,6 +74,33 @@ class Targets(Opened):
         if stored is None:
             return ()
         return (stored, "w8a16") if stored == "fp8" else (stored,)
+
+    def _released(self, parts: Sequence[str], question: Question, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Give the runs of servers versions that have numbers: the nearest to the one asked for, and on AMD parts the newest of their builds.
+        Report them."""
+        if not question.serves and not any(run.get("engine_version") for run in runs):
+            return runs
+        vendors = "SELECT DISTINCT vendor FROM hardware WHERE list_contains(?, hardware)"
+        is_amd = self.connection().execute(vendors, [list(parts)]).fetchall() == [("amd",)]
+        usual = """
+            SELECT DISTINCT s.backend FROM backend_support AS s INNER JOIN backend AS b USING (backend)
+            WHERE b.serves AND s.vendor = 'amd' AND s.is_default
+        """
+        backends = list(question.backends) or [name for (name,) in self.connection().execute(usual).fetchall() if is_amd]
+        if len(backends) != 1:
+            return runs
+        query = "SELECT engine_version FROM engine_version WHERE backend = ?"
+        known = [version for (version,) in self.connection().execute(query, backends).fetchall()]
+        named: dict[str | None, str | None] = {}
+        for version in {run.get("engine_version") for run in runs}:
+            if version is None:
+                named[version] = releases.newest(known, is_amd=True) if is_amd else None
+            elif version not in known:
+                named[version] = releases.nearest(version, known, is_amd=is_amd)
+            if named.get(version):
+                asked = version or "no version asked for"
+                self.messages.remark(f"{asked}: {backends[0]} {named[version]} is the nearest with numbers")
+        return [{**run, "engine_version": named.get(run.get("engine_version")) or run.get("engine_version")} for run in runs]
 
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Raise `CharzError` for a version that none of the backends has, and for an unknown precision of keys and values."""

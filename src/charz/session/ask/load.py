@@ -1,10 +1,15 @@
 """A server of a language model under load, in closed form.
 
-Requests are alike: a prompt takes `prompt_s` of the device's time, followed by `steps` steps that all running requests share. While a
-request decodes, prompts of others take their share of the device, so a step takes `step / (1 - rate * prompt)`. By Little's law, the number
-of running requests is the number that arrives while one decodes: `batch = rate * steps * step(batch) / (1 - rate * prompt)`. The running
-batch is the fixed point of this equation, limited by memory and the server; at that limit the server is saturated. A prompt waits for
-earlier prompts as in a queue with one server and equal service times (Pollaczek 1930, Khinchine 1932), and for half of the current step.
+Requests are alike: a prompt takes some of the device's time, followed by `steps` steps that all running requests share. Prompts that
+arrive during one step are taken together: they share what a chunk takes whatever it contains. The host prepares a prompt while the
+device works for others. While a request decodes, prompts of others take their share of the device, so a step takes
+`step / (1 - rate * prompt)`. By Little's law, the number of running requests is the number that arrives while one decodes:
+`batch = rate * steps * step(batch) / (1 - rate * prompt)`. The running batch is the fixed point of this equation, limited by memory and
+the server; at that limit the server is saturated. A prompt waits for earlier prompts as in a queue with one server and equal service times
+(Pollaczek 1930, Khinchine 1932), and for half of the current step.
+
+A closed loop begins with a burst: all requests in flight wait for the prompts of those ahead of them. Benchmarks of ten requests for each
+in flight count that burst as a tenth of all.
 """
 
 from __future__ import annotations
@@ -14,6 +19,8 @@ from dataclasses import dataclass, replace
 
 HALVINGS = 200
 """Number of bisections of the batch; the last ones are below the precision of a double."""
+BURST_SHARE = 0.1
+"""Share of the requests of a benchmark that are in flight at its start: it sends ten for each in flight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +50,29 @@ class Server:
     steps: float
     """Steps of a request after its prompt."""
     prompt_s: float
-    """Time of the device that a prompt takes from steps: 0 where prompts run on other parts. [s]"""
+    """Time of the device that each prompt of a chunk takes from steps: 0 where prompts run on other parts. [s]"""
     first_s: float
     """Time of a single prompt without waiting for other requests. [s]"""
     most: float
     """Largest number of running requests."""
     prompts_per_s: float = float("inf")
     """Largest rate of prompts on parts of their own. [1/s]"""
+    chunk_s: float = 0.0
+    """Time of the device that a chunk of prompts takes from steps whatever it contains. [s]"""
+    most_prompts: float = 1.0
+    """Largest number of prompts in a chunk."""
+
+    def together(self, batch: float) -> float:
+        """Return the number of prompts that a chunk contains: those of requests that end in a step, at least one."""
+        return min(max(1.0, batch / max(self.steps, 1.0)), max(self.most_prompts, 1.0))
+
+    def taken_s(self, batch: float) -> float:
+        """Return the time of the device that a prompt takes from steps. [s]"""
+        return self.prompt_s + self.chunk_s / self.together(batch)
 
     def rate(self, batch: float) -> float:
         """Return the rate at which a busy device serves so many running requests. [1/s]"""
-        return 1.0 / (self.prompt_s + self.steps * self.step_s(batch) / max(batch, 1.0))
+        return 1.0 / (self.taken_s(batch) + self.steps * self.step_s(batch) / max(batch, 1.0))
 
     @property
     def capacity(self) -> float:
@@ -79,6 +98,10 @@ class Load:
     """Relative deviation of the batch from Little's law."""
     is_saturated: bool
     """True if memory or the server limits the running requests."""
+    mean_first_s: float | None = None
+    """Mean time to the first token of a benchmark that begins with a burst; None without a number in flight. [s]"""
+    late_first_s: float | None = None
+    """Time that 99 % of its first tokens take at most; None without a number in flight. [s]"""
 
 
 def at_rate(server: Server, rate_per_s: float) -> Load:
@@ -87,7 +110,7 @@ def at_rate(server: Server, rate_per_s: float) -> Load:
         return saturated(server)
 
     def needed(batch: float) -> float:
-        return rate_per_s * server.steps * server.step_s(batch) / (1.0 - rate_per_s * server.prompt_s)
+        return rate_per_s * server.steps * server.step_s(batch) / (1.0 - rate_per_s * server.taken_s(batch))
 
     batch = _root(lambda batch: batch - needed(batch), server.most)
     return _load(server, batch, rate_per_s, _residual(batch, needed(batch)), others=1.0)
@@ -98,7 +121,7 @@ def at_concurrency(server: Server, requests: float) -> Load:
     others = (requests - 1.0) / requests
 
     def load_of(batch: float) -> Load:
-        rate = batch / (server.steps * server.step_s(batch) + others * batch * server.prompt_s)
+        rate = batch / (server.steps * server.step_s(batch) + others * batch * server.taken_s(batch))
         return _load(server, batch, min(rate, server.prompts_per_s), 0.0, others)
 
     def in_flight(batch: float) -> float:
@@ -108,9 +131,20 @@ def at_concurrency(server: Server, requests: float) -> Load:
     most = min(server.most, requests)
     if in_flight(most) <= requests:  # the others wait
         found = load_of(most)
-        return replace(found, first_s=(requests - most) / found.rate_per_s, is_saturated=True)
+        return _with_burst(server, replace(found, first_s=(requests - most) / found.rate_per_s, is_saturated=True), requests)
     batch = _root(lambda batch: in_flight(batch) - requests, most)
-    return replace(load_of(batch), residual_fraction=_residual(in_flight(batch), requests))
+    return _with_burst(server, replace(load_of(batch), residual_fraction=_residual(in_flight(batch), requests)), requests)
+
+
+def _with_burst(server: Server, load: Load, requests: float) -> Load:
+    """Add what the burst of all requests in flight does to the times to the first token of a benchmark."""
+    each = server.prompt_s + server.chunk_s / max(server.most_prompts, 1.0) or 1.0 / server.prompts_per_s
+    last = server.first_s + (requests - 1.0) * each
+    steady = load.first_s or server.first_s
+    mean = (1.0 - BURST_SHARE) * steady + BURST_SHARE * 0.5 * (server.first_s + last)
+    # A tenth of the requests wait between the first and the last time of the burst: 1 % wait longer than nine tenths of them.
+    late = server.first_s + (1.0 - 0.01 / BURST_SHARE) * (last - server.first_s)
+    return replace(load, mean_first_s=mean, late_first_s=max(steady, late))
 
 
 def saturated(server: Server) -> Load:
@@ -122,9 +156,9 @@ def _load(server: Server, batch: float, rate: float, residual: float, others: fl
     """Compute the load at a batch; `others` is the share of all requests that a request meets."""
     step_s = server.step_s(batch)
     decoding = rate * server.steps * step_s / max(batch, 1.0)
-    prompts = rate * server.prompt_s
-    is_apart = server.prompt_s == 0.0
-    served = server.first_s if is_apart else server.prompt_s
+    prompts = rate * server.taken_s(batch)
+    is_apart = server.taken_s(batch) == 0.0
+    served = server.first_s / server.together(batch)
     queued = rate * served
     wait = queued * served / (2.0 * (1.0 - queued)) if queued < 1.0 else 0.0
     under_way = 0.0 if is_apart else 0.5 * step_s * min(1.0, decoding)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import names
+from ..axes import names, sizes
 from ..core import Core
 from ..parameters import (
     Backends,
@@ -16,6 +17,7 @@ from ..parameters import (
     Part,
     Parts,
     Precisions,
+    Sizes,
     Text,
 )
 from ..question import SERVED_PRECISIONS, Question
@@ -23,8 +25,8 @@ from ..scoped import Scoped
 from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
 
 _COLUMNS = (
-    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "running_batch",
-    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "tpot_s", "tokens_per_s", "token_j",
+    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "concurrency", "running_batch",
+    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "ttft_mean_s", "ttft_p99_s", "tpot_s", "tokens_per_s", "token_j",
     "million_tokens_usd", "busy_fraction", "residual_fraction", "is_simulated",
 )  # fmt: skip
 
@@ -41,7 +43,9 @@ class Serve(Core):
         input: Annotated[int, Text("Tokens of a prompt.", least=1)] = 1024,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         rate: Annotated[float | None, Text("Rate of requests that arrive at random, per second.", least=0.0)] = None,
-        concurrency: Annotated[int | None, Text("Number of requests in flight, each followed by the next.", least=1)] = None,
+        concurrency: Annotated[
+            Sizes | None, Text("Numbers of requests in flight, each followed by the next: 64, 4,16,64 or 1:256 (doubling).")
+        ] = None,
         slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = 256,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
         accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
@@ -57,7 +61,9 @@ class Serve(Core):
         """Serve equal requests under a load: running requests, speed, saturation, joules and dollars.
 
         Without --rate and --concurrency all requests wait from the start. The model is a closed form: steps and prompts of running requests share the
-        device, and their number follows from how long they stay (Little's law). Cost and energy include the parts of --prefill-on.
+        device, and their number follows from how long they stay (Little's law). ttft_mean_s and ttft_p99_s are those of a benchmark that keeps
+        --concurrency requests in flight and sends ten times as many, the burst at its start included. Cost and energy include the parts of
+        --prefill-on.
         """
         if rate is not None and concurrency is not None:
             raise CharzError("two loads", "--rate and --concurrency", "give one of them")
@@ -67,6 +73,8 @@ class Serve(Core):
             "kv_precision": kv_precision,
             "device_count": devices if devices > 1 else None,
         }
+        flights = sizes(concurrency)
+        largest = min(slots, max(flights)) if flights else slots
         context = input + output // 2
         given = max(1, round(input * (1.0 - prefix)))
         prompts = self._runs_of_prompts(input, given, kept)
@@ -75,9 +83,8 @@ class Serve(Core):
             "phase": "prefill" if drafted else "decode",
             "context": context,
         }
-        steps = [{"batch": 2**i, **step, **kept} for i in range(slots.bit_length())] + [
-            {"batch": slots, **step, **kept}
-        ]
+        batches = sorted({2**i for i in range(largest.bit_length())} | {largest})
+        steps = [{"batch": batch, **step, **kept} for batch in batches]
         scoped = self._served([model], names(on), precision, backend, [*prompts, *steps])
         apart = self._apart(model, prefill_on, precision, backend, prompts) if prefill_on else None
         rows: list[tuple[Any, ...]] = []
@@ -87,18 +94,15 @@ class Serve(Core):
                 self.messages.warn(f"left out: {key[0]}, where no request fits or the step has no time")
                 continue
             server, costs = made
-            server = Server(
-                server.step_s, (output - 1) / accepted, server.prompt_s, server.first_s, min(server.most, slots),
-                server.prompts_per_s,
-            )  # fmt: skip
-            if rate is not None:
-                load = at_rate(server, rate)
-            elif concurrency is not None:
-                load = at_concurrency(server, concurrency)
-            else:
-                load = saturated(server)
-            rows.append((model, *key, devices, input, output, *_row(server, load, costs, output, accepted)))
-        return Rows(_COLUMNS, sorted(rows, key=lambda row: tuple(map(str, row[1:4]))), ("llm_serving",))
+            server = replace(server, steps=(output - 1) / accepted, most=min(server.most, slots))
+            loads: list[tuple[int | None, Load]] = [(flight, at_concurrency(server, flight)) for flight in flights]
+            if not flights:
+                loads.append((None, saturated(server) if rate is None else at_rate(server, rate)))
+            rows += [
+                (model, *key, devices, input, output, flight, *_row(server, load, costs, output, accepted))
+                for flight, load in loads
+            ]
+        return Rows(_COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0)), ("llm_serving",))
 
     def _check_decodes(self, model: str) -> None:
         query = "SELECT has_context FROM model WHERE model = ?"
@@ -148,6 +152,16 @@ _TARGET = ("hardware", "backend", "precision")
 
 _RUN = (*_TARGET, "scenario_id")
 
+_LAUNCHES = """
+    SELECT r.run.scenario_id, v.prompt_kernel_s * r.host_factor * SUM(s.kernel_count * s.launch_share)
+    FROM run AS r
+    INNER JOIN engine_version AS v ON v.backend = r.run.backend AND v.engine_version = r.engine_version
+    INNER JOIN shape AS s ON s.run = r.run
+    WHERE r.phase = 'prefill'
+    GROUP BY r.run.scenario_id, v.prompt_kernel_s, r.host_factor
+"""
+"""Time that the host takes to launch the kernels of each prompt."""
+
 
 def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
     """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
@@ -155,12 +169,13 @@ def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]
     largest = _known(scoped, "largest_batch", "largest_batch")
     cache = dict(scoped.execute("SELECT run.scenario_id, kv_cache_byte FROM run_memory").fetchall())
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
+    launch = dict(scoped.execute(_LAUNCHES).fetchall())
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in scoped.records("SELECT * FROM target_cost"):
         run = tuple(row[name] for name in _RUN)
         row |= {
             "static_w": static.get(run), "largest_batch": largest.get(run), "kv_cache_byte": cache[row["scenario_id"]],
-            "chunk_tokens": chunk[row["backend"]],
+            "chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0,
         }  # fmt: skip
         found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(row)
     return found
@@ -196,19 +211,21 @@ def _served_rows(
         else alone["price_usd_per_hour"] * alone["device_count"],
         "is_simulated": alone["is_simulated"],
     }
-    prompt_s, first_s, prompts_per_s = full["latency_s"] / full["batch"], alone["latency_s"], float("inf")
+    device_s = max(alone["latency_s"] - alone["prompt_launch_s"], 0.0)
+    prompt_s = device_s if full is alone else max(full["latency_s"] - alone["latency_s"], 0.0) / (full["batch"] - alone["batch"])
+    chunk_s, first_s, prompts_per_s = max(device_s - prompt_s, 0.0), alone["latency_s"], float("inf")
     if apart is not None:
         if apart["latency_s"] is None or not apart["link_byte_per_s"]:
             return None
         first_s = apart["latency_s"] + alone["kv_cache_byte"] * alone["device_count"] / apart["link_byte_per_s"]
-        prompt_s, prompts_per_s = 0.0, parts / apart["latency_s"]
+        prompt_s, chunk_s, prompts_per_s = 0.0, 0.0, parts / apart["latency_s"]
         costs["prompt_j"] = apart["energy_j"]
         known = costs["usd_per_hour"] is not None and apart["price_usd_per_hour"] is not None
         costs["usd_per_hour"] = (
             costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
         )
     curve = Curve(batches, [r["latency_s"] for r in steps])
-    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s), costs
+    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s, chunk_s, float(full["batch"])), costs
 
 
 def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepted: float) -> tuple[Any, ...]:
@@ -222,6 +239,6 @@ def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepte
     usd = costs["usd_per_hour"]
     million_usd = usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
     return (
-        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.step_s / accepted,
-        tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
+        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.mean_first_s,
+        load.late_first_s, load.step_s / accepted, tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
     )  # fmt: skip
