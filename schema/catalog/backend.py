@@ -233,7 +233,7 @@ class EngineVersion(Row):
 
 
 class ExpertSkew(Row):
-    """How unevenly the tokens of a family of models choose experts. A family without a row chooses them evenly."""
+    """Skew with which the tokens of a family of models choose experts. A family without a row chooses them evenly."""
 
     TABLE: ClassVar[str] = "expert_skew"
     KEY: ClassVar[tuple[str, ...]] = ("architecture_family",)

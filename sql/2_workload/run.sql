@@ -74,10 +74,8 @@ SELECT
     -- Ratio of the tokens in a server's chunk to the tokens of the run, because a step needs the activations of a whole chunk; 1
     -- for backends that do not serve.
     CASE
-        WHEN b.serves AND s.phase = 'decode' THEN b.chunk_tokens / NULLIF(s.batch, 0)
-        WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * COALESCE(s.sequence, m.default_sequence), 0)
-        ELSE 1e0
-    END AS chunk_factor,
+        WHEN b.serves THEN b.chunk_tokens / NULLIF(s.batch * CASE WHEN s.phase = 'decode' THEN 1 ELSE COALESCE(s.sequence, m.default_sequence) END, 0)
+        ELSE 1e0 END AS chunk_factor,
     -- Chunks of prompts that a server processes one after the other: each of as many prompts as fit, or of a part of one; 1 in
     -- decode and for other backends.
     CASE
@@ -102,10 +100,8 @@ SELECT
     -- True if a separate kernel scales the activations of each linear layer of 8 bits or fewer.
     COALESCE(v.quantizes_apart, FALSE) AS quantizes_apart,
     -- Steps in which a server processes the run.
-    CASE
-        WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
-        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
-    END AS engine_steps,
+    CASE WHEN NOT b.serves OR s.phase = 'decode' THEN 1e0
+        ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))) END AS engine_steps,
     -- Host time of the run by the engine's version: for each step and each sample; null when unknown. [s]
     v.step_s * engine_steps + s.batch * v.sample_s AS engine_s,
     -- Time to launch each kernel of the run by the engine's version: for each step, each sample and a prompt. [s]

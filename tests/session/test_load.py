@@ -60,7 +60,7 @@ def test_requests_in_flight() -> None:
 
 
 def test_prompts_that_share_a_chunk() -> None:
-    """Each chunk takes 30 ms besides 20 ms a prompt. 10 run for 5 steps, so two end in a step: 20 + 30 / 2 ms a prompt; chunks of one leave it
+    """Each chunk takes 30 ms, and each prompt 20 ms more. 10 run for 5 steps, so two end in a step: 20 + 30 / 2 ms a prompt; chunks of one leave it
     at 50."""
     shared = Server(SERVER.step_s, 5.0, prompt_s=0.02, first_s=0.05, most=10.0, chunk_s=0.03, most_prompts=8.0)
     assert shared.taken_s(10.0) == pytest.approx(0.035)

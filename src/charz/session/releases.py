@@ -21,9 +21,9 @@ def number(version: str) -> int | None:
 
 
 def nearest(version: str, known: Iterable[str], *, is_amd: bool = False) -> str | None:
-    """Return the known version of the same build with the nearest release number, of two equally near ones the earlier; None without one.
+    """Return the known version of the same build with the nearest release number, the earlier one in a tie; None if none is known.
 
-    `is_amd` takes builds for AMD parts also if the version does not say so.
+    `is_amd` also takes builds for AMD parts if the version does not name the build.
     """
     wanted = number(version)
     if wanted is None:

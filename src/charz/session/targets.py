@@ -82,11 +82,10 @@ class Targets(Opened):
             return runs
         vendors = "SELECT DISTINCT vendor FROM hardware WHERE list_contains(?, hardware)"
         is_amd = self.connection().execute(vendors, [list(parts)]).fetchall() == [("amd",)]
-        usual = """
-            SELECT DISTINCT s.backend FROM backend_support AS s INNER JOIN backend AS b USING (backend)
-            WHERE b.serves AND s.vendor = 'amd' AND s.is_default
-        """
-        backends = list(question.backends) or [name for (name,) in self.connection().execute(usual).fetchall() if is_amd]
+        usual = "SELECT DISTINCT backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
+        backends = list(question.backends)
+        if is_amd and not backends:
+            backends = [name for (name,) in self.connection().execute(usual, [list(parts)]).fetchall()]
         if len(backends) != 1:
             return runs
         query = "SELECT engine_version FROM engine_version WHERE backend = ?"
