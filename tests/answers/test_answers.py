@@ -330,9 +330,9 @@ def test_a_command_that_writes_fills_what_is_missing(path: Path) -> None:
 
 
 def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from charz.session import core
+    from charz.session import opened
 
-    monkeypatch.setattr(core, "FILLED_U", 0.0)
+    monkeypatch.setattr(opened, "FILLED_U", 0.0)
     said: list[str] = []
     with Session(path, messages=Messages(remark=said.append)) as db:
         db.scenario.add(batch=7, precision="fp16", backend="inductor")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 PROBE = """-- A fixed time beside every kernel, for this test.
 -- Term: probe, exposed, , , , probe_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_probe AS
 SELECT
     *,
@@ -30,7 +30,7 @@ FROM cost_paging
 
 WAKE = """-- Units of a part that sleep between kernels wake for each, for this test.
 -- Term: wake, exposed, , , , wake_s,
--- Grain: model, backend, precision, batch, sequence, scenario_id, shape_id, hardware
+-- Grain: run, shape_id, hardware
 CREATE VIEW cost_wake AS
 WITH slowest_clusters AS (
     SELECT hardware, MAX(wake_s) AS wake_s FROM hardware_cluster GROUP BY hardware
