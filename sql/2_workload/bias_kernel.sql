@@ -31,7 +31,7 @@ SELECT
     z.elements * p.bits / 8e0 AS input_byte,
     -- Weights, buffers and constants read. [byte]
     zb.elements * p.bits / 8e0 AS weight_byte,
-    -- KV-cache read. [byte]
+    -- KV cache read. [byte]
     0e0 AS kv_cache_byte,
     -- Results written. [byte]
     z.elements * p.bits / 8e0 AS output_byte,

@@ -61,7 +61,7 @@ SELECT
     CASE WHEN c.is_constant THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS input_byte,
     -- Weights, buffers and constants read. [byte]
     CASE WHEN c.is_constant THEN z.elements * c.from_bits / 8e0 ELSE 0e0 END AS weight_byte,
-    -- KV-cache read. [byte]
+    -- KV cache read. [byte]
     0e0 AS kv_cache_byte,
     -- Results written. [byte]
     z.elements * c.to_bits / 8e0 AS output_byte,

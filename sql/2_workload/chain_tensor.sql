@@ -1,5 +1,5 @@
 -- Tensors that stay inside a kernel although one of its matrix operators reads them: the links of a domain-flow chain, which must
--- fit on the chip between producer and consumer. A key-value cache is read from memory, whichever kernel it belongs to.
+-- fit on the chip between producer and consumer. A KV cache is read from memory, whichever kernel it belongs to.
 -- Grain: run, kernel_id, tensor_id
 CREATE VIEW chain_tensor AS
 WITH matrix_reads AS MATERIALIZED (

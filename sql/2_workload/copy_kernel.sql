@@ -32,7 +32,7 @@ SELECT
     CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN 0e0 ELSE z.elements * p.bits / 8e0 END AS input_byte,
     -- Weights, buffers and constants read. [byte]
     CASE WHEN t.role IN ('weight', 'buffer', 'constant') THEN z.elements * p.bits / 8e0 ELSE 0e0 END AS weight_byte,
-    -- KV-cache read. [byte]
+    -- KV cache read. [byte]
     0e0 AS kv_cache_byte,
     -- Results written. [byte]
     z.elements * p.bits / 8e0 AS output_byte,

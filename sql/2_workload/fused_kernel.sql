@@ -35,7 +35,7 @@ SELECT
     COALESCE(t.input_byte, 0e0) AS input_byte,
     -- Weights, buffers and constants read. [byte]
     COALESCE(t.weight_byte, 0e0) AS weight_byte,
-    -- KV-cache read. [byte]
+    -- KV cache read. [byte]
     COALESCE(t.kv_cache_byte, 0e0) AS kv_cache_byte,
     -- Results written. [byte]
     COALESCE(t.output_byte, 0e0) AS output_byte,

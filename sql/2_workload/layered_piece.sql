@@ -1,4 +1,4 @@
--- Weights and work of a run's forward pass that tensor parallel splits, grouped by the number of heads, on which the share of a
+-- Weights and work of a run's forward pass that tensor parallelism splits, grouped by the number of heads, on which the share of a
 -- device depends. Groups without heads have 0.
 -- Grain: run, place, is_core, pieces, fewer_pieces, fewer_fraction
 CREATE TABLE layered_piece AS

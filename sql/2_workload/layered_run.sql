@@ -1,5 +1,5 @@
 -- A run divided into its equal layers and the operators before and after them: weights, bytes of the collectives of tensor and
--- expert parallel, and bytes passed from layer to layer. Values are sums over all layers of the whole run on one device.
+-- expert parallelism, and bytes passed from layer to layer. Values are sums over all layers of the whole run on one device.
 -- Grain: run
 CREATE TABLE layered_run AS
 WITH kernel_sums AS (
@@ -55,9 +55,9 @@ SELECT
     s.block_weight_byte,
     -- Weights shared by operators before and after the layers, counted once. [byte]
     GREATEST(0e0, s.first_weight_byte + s.last_weight_byte + s.block_weight_byte - w.weight_byte) AS tied_weight_byte,
-    -- Part of the weights outside of layers that tensor parallel splits. [byte]
+    -- Part of the weights outside of layers that tensor parallelism splits. [byte]
     s.end_split_weight_byte,
-    -- Part of the layers' weights that tensor parallel splits. [byte]
+    -- Part of the layers' weights that tensor parallelism splits. [byte]
     s.block_split_weight_byte,
     -- Part of the layers' weights that belongs to experts. [byte]
     s.expert_weight_byte,

@@ -1,9 +1,9 @@
--- Memory of a run at the peak of its activations, without gradients of weights, by the effect of tensor parallel.
+-- Memory of a run at the peak of its activations, without gradients of weights, by the effect of tensor parallelism.
 -- Grain: run
 CREATE VIEW peak_byte AS
 SELECT
     s.run,
-    -- Results that tensor parallel splits by features between devices. [byte]
+    -- Results that tensor parallelism splits by features between devices. [byte]
     SUM(CASE WHEN k.split IN ('column', 'between') THEN s.held_byte ELSE 0e0 END) AS split_peak_byte,
     -- Results that every device keeps whole, and the run's inputs. [byte]
     SUM(CASE WHEN COALESCE(k.split, 'whole') IN ('row', 'whole') THEN s.held_byte ELSE 0e0 END) AS whole_peak_byte

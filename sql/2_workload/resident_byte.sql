@@ -1,5 +1,5 @@
 -- Memory in use for a whole run: weights, buffers and constants at the policy's element sizes, storages with several names counted
--- once, and in prefill and decode the key-value cache.
+-- once, and in prefill and decode the KV cache.
 -- Grain: run
 CREATE VIEW resident_byte AS
 -- A device's share of a weight: the largest that any product or look-up needs, and all of it if all devices run one of them.
@@ -73,7 +73,7 @@ SELECT
     run,
     -- Size of the parameters. [byte]
     SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
-    -- Parameters on one device in tensor parallel. [byte]
+    -- Parameters on one device in tensor parallelism. [byte]
     SUM(CASE WHEN role = 'weight' THEN device_share * byte ELSE 0e0 END) AS device_weight_byte,
     -- Parameters that a step of training changes. [byte]
     SUM(CASE WHEN is_trained THEN byte ELSE 0e0 END) AS trained_weight_byte,
@@ -85,7 +85,7 @@ SELECT
     SUM(CASE WHEN role = 'input' THEN byte ELSE 0e0 END) AS input_byte,
     -- Keys and values of every token attended to, and other state that a request keeps; 0 outside of prefill and decode. [byte]
     COALESCE(SUM(kept_byte * kept_elements), 0e0) AS kv_cache_byte,
-    -- Key-value cache on one device in tensor parallel. [byte]
+    -- KV cache on one device in tensor parallelism. [byte]
     COALESCE(SUM(kept_byte * kept_elements * cache_share), 0e0) AS device_cache_byte,
     -- Part of `device_cache_byte` that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte

@@ -1,5 +1,5 @@
 -- Every model under every scenario that is valid for it, with batch, sequence and context resolved. Models with a backward pass
--- need a backend and policy that train; backends that serve run models with a key-value cache only.
+-- need a backend and policy that train; backends that serve run models with a KV cache only.
 -- Grain: run
 CREATE TABLE run AS
 WITH condition_faults AS (
@@ -61,11 +61,11 @@ SELECT
     COALESCE(v.engine_version, 'none') AS engine_version,
     -- Format of keys and values between tokens; `none` for the policy's format.
     COALESCE(s.kv_precision, 'none') AS kv_precision,
-    -- Devices that share each kernel in tensor parallel.
+    -- Devices that share each kernel in tensor parallelism.
     COALESCE(s.device_count, 1) AS device_count,
     -- Share of the weights in the host's memory, which crosses the link in every step.
     COALESCE(s.weight_host_fraction, 0e0) AS weight_host_fraction,
-    -- Share of the key-value cache in the host's memory, which crosses the link in every step.
+    -- Share of the KV cache in the host's memory, which crosses the link in every step.
     COALESCE(s.cache_host_fraction, 0e0) AS cache_host_fraction,
     -- Share of the inputs that crosses the link from the host's memory.
     COALESCE(s.input_host_fraction, 0e0) AS input_host_fraction,

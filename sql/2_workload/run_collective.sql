@@ -1,4 +1,4 @@
--- Bytes and number of the collectives between the devices of a run in tensor parallel (`split_kernel`).
+-- Bytes and number of the collectives between the devices of a run in tensor parallelism (`split_kernel`).
 -- Grain: run
 CREATE TABLE run_collective AS
 SELECT

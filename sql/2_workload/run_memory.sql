@@ -23,13 +23,13 @@ SELECT
     (1e0 - r.weight_host_fraction) * s.device_weight_byte AS weight_byte,
     -- Buffers and constants. [byte]
     s.buffer_byte,
-    -- Key-value cache in the memory of a device: whole heads, or all latents. [byte]
+    -- KV cache in the memory of a device: whole heads, or all latents. [byte]
     (1e0 - r.cache_host_fraction) * s.device_cache_byte AS kv_cache_byte,
-    -- Part of the key-value cache that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
+    -- Part of the KV cache that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     COALESCE((1e0 - r.cache_host_fraction) * s.device_lasting_byte, 0e0) AS lasting_cache_byte,
     -- Weights of a device in the host's memory. [byte]
     r.weight_host_fraction * s.device_weight_byte AS host_weight_byte,
-    -- Key-value cache of a device in the host's memory. [byte]
+    -- KV cache of a device in the host's memory. [byte]
     r.cache_host_fraction * s.device_cache_byte AS host_cache_byte,
     -- Inputs that come from the host's memory in the run. [byte]
     r.input_host_fraction * s.input_byte AS host_input_byte,

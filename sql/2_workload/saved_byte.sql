@@ -31,7 +31,7 @@ storages AS (
 
 SELECT
     s.run,
-    -- Kept results of the layers that tensor parallel splits by features between devices. [byte]
+    -- Kept results of the layers that tensor parallelism splits by features between devices. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS split_saved_byte,
     -- Kept results of the layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS whole_saved_byte,
@@ -43,7 +43,7 @@ SELECT
             ELSE 0e0
         END
     ) AS core_saved_byte,
-    -- Kept results outside of layers that tensor parallel splits by features between devices. [byte]
+    -- Kept results outside of layers that tensor parallelism splits by features between devices. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS end_split_saved_byte,
     -- Kept results outside of layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS end_whole_saved_byte

@@ -58,7 +58,7 @@ SELECT
     s.fault_byte,
     -- Weights, buffers and constants of the whole run. [byte]
     m.weight_byte + m.buffer_byte AS run_weight_byte,
-    -- Weights and key-value cache of a device that come from the host's memory in the run. [byte]
+    -- Weights and KV cache of a device that come from the host's memory in the run. [byte]
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
     -- Inputs of a device that come from the host's memory in the run. [byte]
     m.host_input_byte,

@@ -1,4 +1,4 @@
--- Share of each device in the work of a shape of a run on several devices: an equal part of kernels that tensor parallel splits
+-- Share of each device in the work of a shape of a run on several devices: an equal part of kernels that tensor parallelism splits
 -- (`split_kernel`), in whole heads, and all of the others. Several devices read a cache with fewer heads than devices; all read one
 -- without heads.
 -- Grain: run, shape_id

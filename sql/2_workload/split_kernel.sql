@@ -68,20 +68,20 @@ SELECT
     k.is_backward,
     k.is_repeated,
     COALESCE(s.split, 'whole') AS split,
-    -- True if tensor parallel splits the kernel.
+    -- True if tensor parallelism splits the kernel.
     COALESCE(s.split <> 'whole', FALSE) AS is_split,
     s.pieces,
     s.fewer_pieces,
     -- Share of its features that heads of keys make, if there are fewer of these.
     COALESCE(s.fewer_fraction, 0e0) AS fewer_fraction,
     s.expert_count,
-    -- Bytes of an all-reduce after the kernel in tensor parallel; 0 without one. [byte]
+    -- Bytes of an all-reduce after the kernel in tensor parallelism; 0 without one. [byte]
     COALESCE(b.all_reduce_byte, 0e0) AS all_reduce_byte,
-    -- Bytes of an all-gather after the kernel in tensor parallel, for a result that is needed whole; 0 without one. [byte]
+    -- Bytes of an all-gather after the kernel in tensor parallelism, for a result that is needed whole; 0 without one. [byte]
     COALESCE(b.all_gather_byte, 0e0) AS all_gather_byte,
-    -- True if expert parallel splits the kernel.
+    -- True if expert parallelism splits the kernel.
     COALESCE(s.is_expert, FALSE) AS is_expert,
-    -- Bytes that expert parallel sends to the experts before the kernel or back after it; 0 for other kernels. [byte]
+    -- Bytes that expert parallelism sends to the experts before the kernel or back after it; 0 for other kernels. [byte]
     COALESCE(b.all_to_all_byte, 0e0) AS all_to_all_byte,
     -- Weights that the kernel needs in memory, even if it reads only some of them. [byte]
     COALESCE(h.held_byte, 0e0) AS weight_byte,

@@ -36,7 +36,7 @@ SELECT
     operator_id,
     -- Step of the operator.
     step,
-    -- Multiply-accumulates.
+    -- Number of multiply-accumulates.
     COALESCE(SUM(CASE WHEN quantity = 'macs' THEN amount END), 0e0) AS macs,
     -- Operations: two per MAC plus all other arithmetic.
     COALESCE(SUM(CASE WHEN quantity = 'flops' THEN amount END), 0e0) AS flops,

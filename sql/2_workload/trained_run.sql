@@ -30,8 +30,8 @@ SELECT
     COALESCE(a.core_saved_byte, 0e0) AS core_saved_byte,
     COALESCE(a.end_split_saved_byte, 0e0) AS end_split_saved_byte,
     COALESCE(a.end_whole_saved_byte, 0e0) AS end_whole_saved_byte,
-    -- Memory at the peak of the activations beyond the kept forward results, mostly gradients of activations, that tensor parallel
-    -- splits by features between devices; smaller if some kept results are freed by then. [byte]
+    -- Memory at the peak of the activations beyond the kept forward results, mostly gradients of activations, that tensor
+    -- parallelism splits by features between devices; smaller if some kept results are freed by then. [byte]
     COALESCE(p.split_peak_byte, 0e0) - COALESCE(a.split_saved_byte + a.end_split_saved_byte, 0e0) AS split_moment_byte,
     -- Memory at that peak beyond the kept forward results that every device keeps whole. [byte]
     COALESCE(p.whole_peak_byte, 0e0) - COALESCE(a.whole_saved_byte + a.end_whole_saved_byte, 0e0) AS whole_moment_byte,

@@ -11,6 +11,6 @@ SELECT
     GREATEST(dram_s, cache_s, latency_bound_s, row_s, thread_s) AS untiled_s,
     -- Energy of these levels; null when a coefficient is missing. [J]
     dram_energy_j + cache_energy_j + reorder_energy_j + library_energy_j AS untiled_energy_j,
-    -- Time that overlaps neither arithmetic nor memory: library calls, pages, teams of threads. [s]
+    -- Time that overlaps neither arithmetic nor memory: library calls, pages, thread teams. [s]
     team_s + reorder_s + library_s + convert_s + paging_s AS exposed_s
 FROM cost_paging

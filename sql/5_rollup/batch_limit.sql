@@ -30,7 +30,7 @@ growing_kernels AS (
 SELECT
     k.run,
     t.hardware,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     MAX(h.dram_byte) AS dram_byte,
     -- Main memory of the framework's process: the driver's context, stacks and code; null when unknown. [byte]
     MAX(CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END) AS context_byte,
@@ -38,11 +38,11 @@ SELECT
     MAX(k.block_byte) AS block_byte,
     -- Weights, buffers and constants, and the memory that the backend leaves free. [byte]
     MAX(k.resident_byte + k.reserve_fraction * h.dram_byte) AS resident_byte,
-    -- Key-value cache of one sample. [byte]
+    -- KV cache of one sample. [byte]
     MAX(k.kv_cache_sample_byte) AS kv_cache_sample_byte,
     -- Ratio of activations plus the backend's scratch memory to activations.
     MAX(k.workspace_factor) AS workspace_factor,
-    -- Memory of each further sample at the kernel that sets the limit. [byte]
+    -- Memory that each further sample adds at the kernel that limits the batch. [byte]
     MAX(k.grown_byte) AS grown_byte,
     -- Upper bound: with unrounded storages no larger batch fits; null when memory does not grow with the batch.
     MIN(FLOOR(

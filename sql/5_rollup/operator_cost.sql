@@ -99,15 +99,15 @@ SELECT
     kernel_id <> fused_kernel_id AS is_inserted,
     -- True for an operator that shares its kernel with others.
     is_fused,
-    -- Relative weight of the operator's class on the architecture in a kernel of its own.
+    -- Relative cost of an operation of this class on the part's architecture, in a separate kernel.
     base_modifier,
-    -- Relative weight used for this kernel: the base, or the one within a fused kernel.
+    -- Relative cost used in this kernel: `base_modifier`, or the modifier within a fused kernel.
     modifier,
     -- Number of operations.
     flops,
     -- Number of independent output elements.
     threads,
-    -- Share of the kernel's cost; a kernel's shares sum to 1; null if a member's weight is impossible.
+    -- Share of the operator in the kernel's cost; the shares in a kernel sum to 1; null if a member's weight is impossible.
     share_fraction,
     -- Share of the kernel's latency. [s]
     share_fraction * latency_s AS latency_s,

@@ -1,10 +1,10 @@
--- Data parallel: every device runs the scenario's batch. In training, a ring all-reduce of V bytes of gradients follows, which
+-- Data parallelism: every device runs the scenario's batch. In training, a ring all-reduce of V bytes of gradients follows, which
 -- sends 2(N-1)/N * V in 2(N-1) steps (Patarasuk and Yuan 2009).
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_data AS
 SELECT
     *,
-    -- Time that a device computes in a round of data parallel. [s]
+    -- Time that a device computes in a round of data parallelism. [s]
     single_s AS data_compute_s,
     -- Time that a device communicates. [s]
     CASE

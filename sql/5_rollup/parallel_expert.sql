@@ -1,11 +1,11 @@
--- Expert parallel: batches as in data parallel, experts distributed over the devices, and an all-to-all of (N-1)/N * V in N-1 steps
--- before and after them. Tokens of all batches use the experts of a device, so that it reads its own experts instead of one batch's
--- share of all.
+-- Expert parallelism: batches as in data parallelism, experts distributed over the devices, and an all-to-all of (N-1)/N * V in N-1
+-- steps before and after them. Tokens of all batches use the experts of a device, so that it reads its own experts instead of one
+-- batch's share of all.
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_expert AS
 SELECT
     *,
-    -- Time that a device computes in a round of expert parallel. [s]
+    -- Time that a device computes in a round of expert parallelism. [s]
     GREATEST(single_s - expert_spared_s, LEAST(single_s, host_issue_s)) AS expert_compute_s,
     -- Time that a device communicates. [s]
     gather_share * all_to_all_byte / NULLIF(collective_byte_per_s, 0e0)

@@ -33,31 +33,31 @@ SELECT
     SUM(latency_s) AS group_s,
     -- Host time to issue the group's kernels. [s]
     SUM(host_issue_s) AS host_issue_s,
-    -- Part of their time that the other devices take over in tensor parallel. [s]
+    -- Part of their time that the other devices take over in tensor parallelism. [s]
     SUM(busy_s * (1e0 - tensor_share)) AS tensor_spared_s,
-    -- Bytes of the all-reduces in tensor parallel. [byte]
+    -- Bytes of the all-reduces in tensor parallelism. [byte]
     SUM(all_reduce_byte) AS all_reduce_byte,
-    -- Number of all-reduces in tensor parallel.
+    -- Number of all-reduces in tensor parallelism.
     CAST(SUM(CASE WHEN all_reduce_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_reduce_count,
-    -- Bytes of the all-gathers in tensor parallel. [byte]
+    -- Bytes of the all-gathers in tensor parallelism. [byte]
     SUM(all_gather_byte) AS all_gather_byte,
-    -- Number of all-gathers in tensor parallel.
+    -- Number of all-gathers in tensor parallelism.
     CAST(SUM(CASE WHEN all_gather_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_gather_count,
-    -- Bytes that expert parallel sends to experts and back. [byte]
+    -- Bytes that expert parallelism sends to experts and back. [byte]
     SUM(all_to_all_byte) AS all_to_all_byte,
-    -- Number of all-to-alls in expert parallel.
+    -- Number of all-to-alls in expert parallelism.
     CAST(SUM(CASE WHEN all_to_all_byte > 0e0 THEN 1 ELSE 0 END) AS BIGINT) AS all_to_all_count,
-    -- Weights of experts that a device reads in expert parallel. [byte]
+    -- Weights of experts that a device reads in expert parallelism. [byte]
     SUM(expert_read_byte * expert_read_factor) AS expert_read_byte,
     -- Time saved because a device does not read the experts of others. [s]
     SUM(expert_read_s * (1e0 - expert_read_factor)) AS expert_spared_s,
     -- Weights of the group. [byte]
     SUM(weight_byte) AS weight_byte,
-    -- Part of the group's weights on one device in tensor parallel. [byte]
+    -- Part of the group's weights on one device in tensor parallelism. [byte]
     SUM(weight_byte * tensor_share) AS tensor_weight_byte,
-    -- Key-value cache that the group reads. [byte]
+    -- KV cache that the group reads. [byte]
     SUM(kv_cache_byte) AS kv_cache_byte,
-    -- Part of this cache on one device in tensor parallel. [byte]
+    -- Part of this cache on one device in tensor parallelism. [byte]
     SUM(kv_cache_byte * cache_share) AS tensor_cache_byte,
     -- Number of experts of a layer; null without experts.
     MAX(expert_count) AS expert_count,

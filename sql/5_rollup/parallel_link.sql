@@ -53,31 +53,31 @@ SELECT
     s.run_call_s + s.kernels_s AS single_s,
     -- Host time to issue all kernels, the call included. [s]
     s.run_call_s + s.host_issue_s AS host_issue_s,
-    -- Part of `kernels_s` that the other devices take over in tensor parallel. [s]
+    -- Part of `kernels_s` that the other devices take over in tensor parallelism. [s]
     s.tensor_spared_s,
-    -- Bytes of the all-reduces in tensor parallel. [byte]
+    -- Bytes of the all-reduces in tensor parallelism. [byte]
     s.all_reduce_byte,
-    -- Number of all-reduces in tensor parallel.
+    -- Number of all-reduces in tensor parallelism.
     CAST(s.all_reduce_count AS BIGINT) AS all_reduce_count,
-    -- Bytes of the all-gathers in tensor parallel. [byte]
+    -- Bytes of the all-gathers in tensor parallelism. [byte]
     s.all_gather_byte,
-    -- Number of all-gathers in tensor parallel.
+    -- Number of all-gathers in tensor parallelism.
     CAST(s.all_gather_count AS BIGINT) AS all_gather_count,
-    -- Bytes that expert parallel sends to experts and back. [byte]
+    -- Bytes that expert parallelism sends to experts and back. [byte]
     s.all_to_all_byte,
-    -- Number of all-to-alls in expert parallel.
+    -- Number of all-to-alls in expert parallelism.
     CAST(s.all_to_all_count AS BIGINT) AS all_to_all_count,
-    -- Weights of experts that a device reads in expert parallel. [byte]
+    -- Weights of experts that a device reads in expert parallelism. [byte]
     s.expert_read_byte,
     -- Time saved because a device does not read the experts of others. [s]
     s.expert_spared_s,
-    -- Share of the weights on one device in tensor parallel.
+    -- Share of the weights on one device in tensor parallelism.
     COALESCE(s.tensor_weight_fraction, 1e0) AS tensor_weight_fraction,
-    -- Share of the key-value cache on one device in tensor parallel.
+    -- Share of the KV cache on one device in tensor parallelism.
     COALESCE(s.tensor_cache_fraction, 1e0) AS tensor_cache_fraction,
-    -- Share of the key-value cache in the pipeline group with the most of it.
+    -- Share of the KV cache in the pipeline group with the most of it.
     COALESCE(s.group_cache_fraction, 1e0) AS group_cache_fraction,
-    -- Share of the experts on one device in expert parallel.
+    -- Share of the experts on one device in expert parallelism.
     device_share(s.expert_count, s.device_count) AS expert_share,
     -- Share of the weights that belongs to experts.
     COALESCE(s.expert_weight_fraction, 0e0) AS expert_weight_fraction,

@@ -1,4 +1,4 @@
--- Pipeline parallel: kernels in N consecutive groups of about equal time, each a run with its own call, and M = 4 N batches in
+-- Pipeline parallelism: kernels in N consecutive groups of about equal time, each a run with its own call, and M = 4 N batches in
 -- flight, from which on the bubble is small: (M + N - 1) * slowest group (Huang et al. 2019, GPipe).
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_pipeline AS
@@ -12,7 +12,7 @@ WITH sent_groups AS (
 
 SELECT
     * EXCLUDE (send_s, pipeline_batches),
-    -- Number of batches in flight in a round of pipeline parallel.
+    -- Number of batches in flight in a round of pipeline parallelism.
     pipeline_batches,
     -- Average time that a device computes in a round. [s]
     pipeline_batches * (kernels_s + group_count * run_call_s) / NULLIF(device_count, 0) AS pipeline_compute_s,

@@ -1,10 +1,10 @@
--- Tensor parallel: one batch on all devices. A pair of split products ends in a ring all-reduce; an all-gather sends half of that
--- in half the steps. Split kernels are assumed to be as efficient as whole ones, so the times are lower bounds.
+-- Tensor parallelism: one batch on all devices. A pair of split products ends in a ring all-reduce; an all-gather sends half of
+-- that in half the steps. Split kernels are assumed to be as efficient as whole ones, so the times are lower bounds.
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_tensor AS
 SELECT
     *,
-    -- Time that a device computes in a round of tensor parallel, at least the host time to issue it. [s]
+    -- Time that a device computes in a round of tensor parallelism, at least the host time to issue it. [s]
     GREATEST(single_s - tensor_spared_s, host_issue_s) AS tensor_compute_s,
     -- Time that a device communicates. [s]
     ring_time(

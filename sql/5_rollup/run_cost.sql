@@ -65,7 +65,7 @@ SELECT
     memory_s,
     -- Part of `latency_s` in kernels whose pace the power limit or the power mode sets. [s]
     power_s,
-    -- Part of `latency_s` in which teams of threads start and join. [s]
+    -- Part of `latency_s` in which thread teams start and join. [s]
     team_s,
     -- Part of `latency_s` in which the device waits: the call, dispatch and gaps. [s]
     latency_s - busy_s AS overhead_s,

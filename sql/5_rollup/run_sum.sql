@@ -86,7 +86,7 @@ SELECT
     CASE WHEN s.fault IS NULL THEN s.memory_s END AS memory_s,
     -- Part of `busy_s` in kernels whose pace the power limit or the power mode sets. [s]
     CASE WHEN s.fault IS NULL THEN s.power_s END AS power_s,
-    -- Part of `busy_s` in which teams of threads start and join. [s]
+    -- Part of `busy_s` in which thread teams start and join. [s]
     CASE WHEN s.fault IS NULL THEN s.team_s END AS team_s,
     -- Device time, gaps included. [s]
     CASE WHEN s.fault IS NULL THEN s.device_s END AS device_s,
@@ -114,7 +114,7 @@ SELECT
     s.exchange_s,
     -- Part of `memory_s` in which weights are read. [s]
     CASE WHEN s.fault IS NULL THEN s.weight_s END AS weight_s,
-    -- Part of `memory_s` in which the key-value cache is read. [s]
+    -- Part of `memory_s` in which the KV cache is read. [s]
     CASE WHEN s.fault IS NULL THEN s.cache_s END AS cache_s,
     s.dram_byte_per_s,
     s.dense_ops_per_s,

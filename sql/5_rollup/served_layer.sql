@@ -1,6 +1,6 @@
 -- Times of a prompt or a step of a language model served by a split over devices, for its layers and for the kernels before and
--- after them. Tensor parallel is the run's, experts are distributed over replicas, and context parallel shares a prompt's tokens or
--- the cache of a step. Times are sums over all layers.
+-- after them. Tensor parallelism is the run's, experts are distributed over replicas, and context parallelism shares a prompt's
+-- tokens or the cache of a step. Times are sums over all layers.
 -- Grain: run, hardware, split
 CREATE VIEW served_layer AS
 WITH joined_sums AS (
@@ -57,8 +57,8 @@ WITH joined_sums AS (
     WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
 ),
 
--- A replica reads those of its experts that tokens of all replicas use. Context parallel passes a prompt's keys and values around a
--- ring while attentions compute (Liu et al. 2023), and adds up partial results of a step.
+-- A replica reads those of its experts that tokens of all replicas use. Context parallelism passes a prompt's keys and values
+-- around a ring while attentions compute (Liu et al. 2023), and adds up partial results of a step.
 spared_times AS (
     SELECT
         *,
@@ -83,17 +83,17 @@ SELECT
     first_s / NULLIF(token_shares, 0e0) AS before_s,
     -- Time of the kernels after the layers. [s]
     last_s / NULLIF(token_shares, 0e0) AS behind_s,
-    -- Time of the collectives of tensor parallel in the layers. [s]
+    -- Time of the collectives of tensor parallelism in the layers. [s]
     ring_time(
         tensor, layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0), layer_factor * forward_reduce_count,
         layer_factor * block_gather_byte / NULLIF(token_shares, 0e0), layer_factor * block_gather_count, tensor_byte_per_s,
         tensor_call_s, tensor_step_s
     ) AS tensor_s,
-    -- Time of the collectives of tensor parallel before the layers. [s]
+    -- Time of the collectives of tensor parallelism before the layers. [s]
     ring_time(
         tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
     ) AS before_tensor_s,
-    -- Time of the collectives of tensor parallel after the layers. [s]
+    -- Time of the collectives of tensor parallelism after the layers. [s]
     ring_time(tensor, 0e0, 0e0, end_gather_byte, end_gather_count, tensor_byte_per_s, tensor_call_s, tensor_step_s) AS behind_tensor_s,
     -- Time of the exchanges with experts. [s]
     CASE WHEN expert = 1 THEN 0e0 ELSE
@@ -118,7 +118,7 @@ SELECT
     layer_factor * compute_s / NULLIF(token_shares, 0e0) AS compute_s,
     -- Part of `layers_s` in which weights are read. [s]
     layer_factor * (weight_s - spared_s) / NULLIF(token_shares, 0e0) AS weight_s,
-    -- Part of `layers_s` in which the key-value cache is read. [s]
+    -- Part of `layers_s` in which the KV cache is read. [s]
     layer_factor * cache_s * cache_share AS cache_s,
     -- Weights of experts that a device reads in all layers. [byte]
     layer_factor * expert_read_byte * expert_factor AS expert_read_byte,

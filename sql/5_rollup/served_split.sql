@@ -65,7 +65,7 @@ SELECT
     static_w,
     -- Time of the kernels of a stage. [s]
     work_s,
-    -- Time of the stage's collectives of tensor parallel. [s]
+    -- Time of the stage's collectives of tensor parallelism. [s]
     stage_tensor_s AS tensor_s,
     -- Time of the stage's exchanges with experts. [s]
     stage_expert_s AS expert_s,
@@ -83,7 +83,7 @@ SELECT
     stage_share * compute_s AS compute_s,
     -- Part of `work_s` in which the layers' weights are read. [s]
     stage_share * weight_s AS weight_s,
-    -- Part of `work_s` in which the key-value cache is read. [s]
+    -- Part of `work_s` in which the KV cache is read. [s]
     stage_share * cache_s AS cache_s,
     -- Weights of experts that a device reads. [byte]
     stage_share * expert_read_byte AS expert_read_byte,

@@ -1,4 +1,4 @@
--- Device time of a prompt or a step on one of the devices that share its kernels by tensor parallel, by the place of its kernels
+-- Device time of a prompt or a step on one of the devices that share its kernels by tensor parallelism, by the place of its kernels
 -- and their treatment in a split. Times of the layers are sums over all layers.
 -- Grain: run, hardware
 CREATE VIEW served_sum AS
@@ -48,7 +48,7 @@ SELECT
     -- Part of `layer_s` in which weights are read. [s]
     SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * weight_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
         AS weight_s,
-    -- Part of `layer_s` in which the key-value cache is read. [s]
+    -- Part of `layer_s` in which the KV cache is read. [s]
     SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * kv_cache_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
         AS cache_s,
     -- Part of `weight_s` in which experts' weights are read. [s]

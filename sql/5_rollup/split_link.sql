@@ -60,26 +60,26 @@ SELECT
     -- Number of devices.
     CAST(device_count AS BIGINT) AS device_count,
     collective_call_s,
-    -- Bandwidth of the collectives of tensor parallel. [byte/s]
+    -- Bandwidth of the collectives of tensor parallelism. [byte/s]
     CASE
         WHEN tensor <= tensor_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, tensor_members * port_byte_per_s)
     END AS tensor_byte_per_s,
-    -- Time of each step of tensor parallel's collectives. [s]
+    -- Time of each step of tensor parallelism's collectives. [s]
     CASE WHEN tensor <= tensor_members THEN collective_step_s ELSE port_step_s END AS tensor_step_s,
-    -- Bandwidth of the collectives of context parallel. [byte/s]
+    -- Bandwidth of the collectives of context parallelism. [byte/s]
     CASE
         WHEN context <= context_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, context_members * port_byte_per_s)
     END AS context_byte_per_s,
-    -- Time of each step of context parallel's collectives. [s]
+    -- Time of each step of context parallelism's collectives. [s]
     CASE WHEN context <= context_members THEN collective_step_s ELSE port_step_s END AS context_step_s,
-    -- Bandwidth of the collectives of expert parallel. [byte/s]
+    -- Bandwidth of the collectives of expert parallelism. [byte/s]
     CASE
         WHEN expert <= expert_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, port_byte_per_s * (expert - 1) / NULLIF(expert - expert_members, 0))
     END AS expert_byte_per_s,
-    -- Time of each step of expert parallel's collectives. [s]
+    -- Time of each step of expert parallelism's collectives. [s]
     CASE WHEN expert <= expert_members THEN collective_step_s ELSE port_step_s END AS expert_step_s,
     -- Bandwidth of the collectives of replicas. [byte/s]
     CASE

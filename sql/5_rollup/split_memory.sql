@@ -97,7 +97,7 @@ SELECT
     layer_factor,
     stage_share,
     whole_parts,
-    -- Number of replicas of a weight: devices of context and data parallel.
+    -- Number of replicas of a weight: devices of context and data parallelism.
     replicas,
     -- Number of replicas of an expert's weight.
     expert_replicas,

@@ -1,4 +1,4 @@
--- Shares of a device of a split in the weights and work that tensor parallel splits, with whole heads and experts.
+-- Shares of a device of a split in the weights and work that tensor parallelism splits, with whole heads and experts.
 -- Grain: run, split
 CREATE VIEW split_piece AS
 WITH piece_sums AS (

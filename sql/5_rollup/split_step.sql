@@ -95,7 +95,7 @@ SELECT
     micro_batches * compute_s AS compute_s,
     -- Time of repeated forward passes. [s]
     micro_batches * again_s AS recompute_s,
-    -- Time of the collectives of tensor parallel. [s]
+    -- Time of the collectives of tensor parallelism. [s]
     micro_batches * shared_s AS tensor_s,
     -- Time of the exchanges with experts. [s]
     micro_batches * stage_share * expert_s AS expert_s,

@@ -1,5 +1,5 @@
 -- Weights of a run on one device of a split (its stage's layers and experts, and the operators before or after the layers), and its
--- shares of the work that tensor parallel splits, in whole heads and experts.
+-- shares of the work that tensor parallelism splits, in whole heads and experts.
 -- Grain: run, split
 CREATE VIEW split_weight AS
 WITH weights AS (
@@ -80,7 +80,7 @@ SELECT
     MAX(layer_factor) AS layer_factor,
     -- Share of the layers in the stage with the most of them.
     MAX(stage_share) AS stage_share,
-    -- Number of parts, along the tokens, of results that tensor parallel leaves whole.
+    -- Number of parts, along the tokens, of results that tensor parallelism leaves whole.
     MAX(whole_parts) AS whole_parts,
     -- Share of the layers' split work on one device.
     MAX(work_share) AS work_share,

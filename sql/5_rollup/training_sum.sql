@@ -5,13 +5,13 @@ CREATE VIEW training_sum AS
 SELECT
     k.run,
     s.hardware,
-    -- Time of the layers' forward pass in kernels that tensor parallel splits. [s]
+    -- Time of the layers' forward pass in kernels that tensor parallelism splits. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_split_s,
     -- Time of the layers' forward pass in other kernels. [s]
     SUM(CASE WHEN k.place = 'block' AND NOT k.is_backward AND NOT k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS forward_whole_s,
-    -- Time of the layers' backward pass in kernels that tensor parallel splits. [s]
+    -- Time of the layers' backward pass in kernels that tensor parallelism splits. [s]
     SUM(CASE WHEN k.place = 'block' AND k.is_backward AND k.is_split THEN k.kernel_count * s.device_s ELSE 0e0 END)
         AS backward_split_s,
     -- Time of the layers' backward pass in other kernels. [s]
