@@ -41,7 +41,7 @@ SELECT
     ),
     -- Columns of the results of a product: channels, or keys of scores; 1 for other steps.
     result_columns,
-    -- Share of the peak that remains after losses of shape and wave quantization.
+    -- Share of the peak that remains after losses from tile shapes and wave quantization.
     utilization_fraction,
     -- Movement of the operands (`part_tile`), or `column` for a depthwise convolution in one column of an array.
     dataflow,

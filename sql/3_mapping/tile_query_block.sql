@@ -75,7 +75,7 @@ SELECT
     CASE WHEN is_product THEN tile_k END AS tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,

@@ -76,7 +76,7 @@ SELECT
     tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
     -- Share of the tile's time in which the pipeline is full.
     1e0 AS pipelining_fraction,

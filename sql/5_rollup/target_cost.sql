@@ -1,5 +1,5 @@
--- Time, energy, memory and price of a run and of one sample of it, one row per target. Comparisons, sweeps and recommendations read
--- this view.
+-- Time, energy, memory and price of a run and of one of its samples, one row per target. Comparisons, sweeps and recommendations
+-- read this view.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW target_cost AS
@@ -32,7 +32,7 @@ SELECT
     c.energy_j * c.latency_s AS edp_js,
     -- Samples per second. [1/s]
     c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
-    -- Time of a run divided by its samples. [s]
+    -- Time per sample: time of the run divided by its batch. [s]
     c.latency_s / NULLIF(c.run.batch, 0) AS sample_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.energy_j / NULLIF(c.run.batch, 0) AS sample_j,

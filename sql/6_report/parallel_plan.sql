@@ -95,7 +95,7 @@ SELECT
     t.compute_s,
     -- Part of the round in which a device sends and receives. [s]
     t.communication_s,
-    -- Part of the round in which a device waits for the others. [s]
+    -- Bubble: part of the round in which a device waits for other devices. [s]
     t.bubble_s,
     -- Time until the result of a sample; null if the plan does not fit. [s]
     CASE WHEN t.strategy = 'pipeline' THEN t.pipeline_latency_s ELSE t.round_s END AS latency_s,
