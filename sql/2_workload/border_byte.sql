@@ -1,7 +1,7 @@
--- Bytes of every tensor that crosses a kernel's border in a run, at the element sizes of the run's policy, under its backend's
--- partition and under the unfused one of `eager` for comparison. A tensor counts once per kernel, or only the part that an operator
--- moves (`access_term`), never more than the tensor. If n independent draws each take a share f of a tensor, as n tokens do of the
--- experts, the expected share is 1 - (1 - f)^n.
+-- Bytes of every tensor that crosses a kernel's border in a run, at the element sizes of the run's policy, under the fusion of its
+-- backend and, for comparison, unfused under `eager`. A tensor counts once per kernel; if an operator moves only part of a tensor
+-- (`access_term`), only this part counts. If n independent draws each take a share f of a tensor, as n tokens do of the experts,
+-- the expected share is 1 - (1 - f)^n.
 -- Grain: run, kernel_id, tensor_id, direction
 CREATE VIEW border_byte AS
 WITH planned_tensors AS (
@@ -28,7 +28,7 @@ WITH planned_tensors AS (
         AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
     INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
     LEFT JOIN tensor AS t ON t.model = st.model AND t.tensor_id = st.tensor_id
-    -- A state is an input of the run and is read through views.
+    -- A recurrent state is an input of the run and is read through views.
     LEFT JOIN tensor AS o ON o.model = t.model AND o.tensor_id = t.storage_tensor_id
 ),
 
@@ -71,7 +71,8 @@ moved_tensors AS (
         st.is_produced,
         CASE
             WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.chunk_elements), z.chunk_elements)
-            -- Multiples of 1/1024 make sums independent of the order, so that equal kernels have equal shapes.
+            -- Values are rounded to multiples of 1/1024, so that sums do not depend on the order and equal kernels have equal
+            -- shapes.
             ELSE ROUND(
                 z.chunk_elements * (1e0 - POWER(1e0 - me.draw_fraction, me.elements / NULLIF(z.chunk_elements * me.draw_fraction, 0e0)))
                 * 1024e0
@@ -106,15 +107,16 @@ SELECT
     backend,
     kernel_id,
     tensor_id,
-    -- `read` or `write`.
+    -- Direction of the transfer: `read` or `write`.
     direction,
-    -- `input`, `weight`, `kv_cache` or `output`.
+    -- Role of the tensor: `input`, `weight`, `kv_cache` or `output`.
     role,
     operator_id,
     -- True if an earlier kernel of the run wrote the tensor.
     is_produced,
-    -- Bytes moved. [byte]
+    -- Bytes that the kernel reads or writes. [byte]
     elements * stored_bits / 8e0 AS moved_byte,
-    -- Bytes moved if every tensor were stored in its own element type (`kernel_tensor.is_wide`). [byte]
+    -- Bytes that the kernel would read or write if every tensor were stored in the element type of the policy
+    -- (`kernel_tensor.is_wide`). [byte]
     elements * bits / 8e0 AS own_byte
 FROM moved_tensors
