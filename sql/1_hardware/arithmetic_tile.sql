@@ -51,7 +51,7 @@ SELECT
     candidate,
     -- Tiling strategy; null for a product without tiles.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- Movement of the operands: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or `direct`
+    -- Dataflow of the tiles: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or `direct`
     -- (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'

@@ -59,11 +59,11 @@ SELECT
     s.element_byte,
     s.peak_ops_per_s,
     s.unit_ops_per_s,
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     s.tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     s.tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     s.tile_k,
     -- Number of tiles, or of blocks of threads; null without a step.
     s.tile_count,
@@ -73,7 +73,7 @@ SELECT
     COALESCE(s.units_allocated, k.unit_count) AS units_allocated,
     -- Number of waves until all tiles are done; null without a step.
     s.waves,
-    -- Share of the tile's time in which the pipeline is full; null without a step.
+    -- Share of the tile's time during which the pipeline is full; null without a step.
     s.pipelining_fraction,
     -- Share of the peak that remains after losses from tile shapes and wave quantization; 1 without arithmetic.
     COALESCE(s.utilization_fraction, 1e0) AS utilization_fraction,
