@@ -46,12 +46,12 @@ MARKED = "False if a fact of the run changed after its evaluation: its numbers a
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the names of the relations whose rows are kept."""
+    """Return the names of the relations whose rows answers at hand contain."""
     return names(catalog(connection))
 
 
 def names(known: Catalog) -> list[str]:
-    """Return the names of the relations whose rows are kept."""
+    """Return the names of the relations whose rows answers at hand contain."""
     return [relation.name for relation in _stored(known)]
 
 
@@ -70,7 +70,7 @@ def _flag(name: str) -> str:
 
 
 def _new_columns(known: Catalog) -> Iterator[tuple[Relation, list[str]]]:
-    """Yield each kept relation with its columns that no earlier one has."""
+    """Yield each stored relation with the columns that no earlier relation has."""
     seen = set(KEYS)
     for relation in _stored(known):
         new = [column for column in relation.columns if column not in seen]
@@ -104,18 +104,18 @@ def is_marked(relation: Relation) -> bool:
 
 
 def _lacking() -> str:
-    """Write the query for stored runs on parts without answers: only their keys, so that their numbers are null."""
+    """Write the query for stored runs on parts without answers. It gives only keys, so that all numbers are null."""
     return f"SELECT *, FALSE AS {MARK} FROM ({_RUNS_ON_PARTS}) ANTI JOIN {STORED} USING (model, hardware, scenario_id)"
 
 
 def stand_in(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the table with only its keys, so that views over it bind without answers at hand."""
+    """Create the table of answers with key columns only, so that views that read the table bind without answers at hand."""
     keys = ", ".join(f"{key} {'BIGINT' if key in ('batch', 'sequence', 'scenario_id') else 'VARCHAR'}" for key in KEYS)
     connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} ({keys})")
 
 
 def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
-    """Yield the relations at hand, each after those it reads, with the query that takes them from a table of the rows."""
+    """Yield the relations at hand, each after the relations that it reads, with the query for its rows in the table of answers."""
     for relation in known.relations.values():
         kind, _, other = relation.at_hand.partition(" ")
         if kind in ("stored", "as"):
@@ -126,7 +126,7 @@ def _views(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
 
 
 def taken(known: Catalog, source: str) -> Iterator[tuple[str, str]]:
-    """Yield the relations whose rows a table of answers contains, with the query that takes them from it."""
+    """Yield the relations whose rows a table of answers contains, with the query for the rows."""
     return ((n, body) for n, body in _views(known, source) if known.relations[n].at_hand != "derived")
 
 
@@ -204,7 +204,7 @@ class Missing:
 
     @property
     def work(self) -> float:
-        """Estimated time to fill them, in the CPU time of ten million empty passes of a Python loop (U)."""
+        """Estimated time to compute the missing answers, in the CPU time of ten million empty passes of a Python loop (U)."""
         return self.kernels / KERNELS_A_U + SCOPE_U * len(self.scopes)
 
 
@@ -297,7 +297,8 @@ TAKEN = "taken_answer"
 
 
 def evaluate_rows(connection: duckdb.DuckDBPyConnection, known: Catalog, held: Collection[str]) -> None:
-    """Answer from rows that a connection's views give now; they are already scoped, and few. `held` are temporary tables."""
+    """Evaluate the few rows of a connection's views, which are already scoped, and answer from these rows. `held` names views that are
+    already temporary tables."""
     with shared(connection, known, names(known), is_narrow=True, held=held):
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {evaluation(known)}")
 
@@ -363,8 +364,8 @@ def differences(connection: duckdb.DuckDBPyConnection, scope: Scope = Scope()) -
 
 
 def _differs(column: str, is_number: bool) -> str:
-    """Write the condition that a kept and a live value differ. A part of a time or energy is compared relative to the whole, because a
-    difference is only as exact as its operands."""
+    """Write the condition that a stored value and a live value differ. A part of a time or energy is compared relative to the whole,
+    because a difference is only as exact as its operands."""
     kept, live = f"s.{ddl.quote(column)}", f"l.{ddl.quote(column)}"
     apart = f"{kept} IS DISTINCT FROM {live}"
     whole = next((name for end, name in _WHOLE.items() if column.endswith(end)), "0e0")

@@ -41,13 +41,13 @@ class Item:
     """One item of the outermost `SELECT`."""
 
     name: str | None
-    """Column that it makes; null for a `*`."""
+    """Column that the item makes; null for a `*`."""
     qualifier: str | None
     """Name before the dot of a plain column or a star."""
     source: str | None
     """Column passed on, if the item is only that column under the same or another name."""
     description: str
-    """Comment above it; empty if the text is inherited."""
+    """Comment above the item; empty if the text is inherited."""
     unit: str | None
     line: int
     """First line of the item in the file."""
@@ -55,7 +55,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One mechanism that takes time, and its columns; an empty name means no such column."""
+    """Mechanism that takes time, with the names of its columns; an empty name means no such column."""
 
     name: str
     kind: str
@@ -77,18 +77,18 @@ class Sum:
 
     column: str
     field: str
-    """`seconds` or `joules`."""
+    """Unit of the sum: `seconds` or `joules`."""
     kinds: str
-    """Kinds of terms, separated by a space."""
+    """Kinds of terms that the sum contains, separated by a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed file."""
+    """Parsed file of one relation."""
 
     name: str
     kind: str
-    """`view` or `table`."""
+    """Kind of the relation: `view` or `table`."""
     layer: str
     path: Path
     description: str
@@ -98,20 +98,20 @@ class Document:
     body_line: int
     """First line of the body in the file."""
     at_hand: str = ""
-    """`stored` or `as NAME` if its rows are kept at hand (`-- At hand: stored`, see `answers`)."""
+    """`stored` or `as NAME` if answers at hand contain the relation's rows (`-- At hand: stored`, see `answers`)."""
     terms: tuple[Term, ...] = ()
-    """Terms that it adds to `kernel_term` (`-- Term: ...`)."""
+    """Terms that the file adds to `kernel_term` (`-- Term: ...`)."""
     sums: tuple[Sum, ...] = ()
-    """Sums that it computes (`-- Sum: ...`)."""
+    """Sums that the file computes (`-- Sum: ...`)."""
 
     @property
     def is_table(self) -> bool:
-        """True if its rows are kept."""
+        """True if the relation's rows are stored (a maintained table), false if it is a view."""
         return self.kind == "table"
 
     @property
     def place(self) -> str:
-        """`layer/file.sql`, for messages."""
+        """Name of the file for messages, as `layer/file.sql`."""
         return f"{self.layer}/{self.path.name}"
 
 
@@ -158,7 +158,7 @@ def parse(path: Path, text: str) -> Document:
 
 
 def _parse_header(text: str) -> tuple[str, dict[str, str]]:
-    """Split a header into its description and its lines that begin with a tag."""
+    """Split a header into the description and the lines that begin with a tag."""
     words: list[str] = []
     tags: dict[str, str] = {}
     for line in (line.strip()[2:].strip() for line in text.splitlines() if line.strip().startswith("--")):

@@ -1,4 +1,4 @@
-"""Evaluation of relations for a large scope, in portions of bounded memory; views that several others read are evaluated once."""
+"""Evaluation of relations for a large scope, in portions of bounded memory. Views that several other views read are evaluated once."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Portion:
 
 @contextlib.contextmanager
 def planned_briefly(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Disable most of the engine's optimizers: for a question of few rows they take longer than they save. The setting applies to the
-    whole instance, so it is restored."""
+    """Disable most of the engine's optimizers, because for a question of few rows optimizing takes longer than it saves. The setting
+    applies to the whole instance, so it is restored."""
     query = f"""
         SELECT current_setting('disabled_optimizers'), STRING_AGG(name, ',')
         FROM duckdb_optimizers() WHERE name NOT IN {listed(_PLANNED)}
@@ -210,7 +210,7 @@ def pins(
 
 
 def _read(relation: Relation) -> Iterator[str]:
-    """Yield the names that a relation reads, each as often as its text does."""
+    """Yield the names that a relation reads, each as often as it occurs in the relation's text."""
     for name in relation.reads:
         yield from [name] * len(re.findall(rf"\b(?:FROM|JOIN)\s+{name}\b", relation.body, re.IGNORECASE))
 
@@ -319,7 +319,7 @@ def _grouped(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]
 
 
 def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
-    """Group keys in order until their sizes exceed the limit; returns at least one list."""
+    """Group keys in order until the sum of sizes exceeds the limit. Return at least one list."""
     found: list[list[K]] = [[]]
     held = 0
     for name, size in sizes.items():

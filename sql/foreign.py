@@ -100,7 +100,7 @@ _CATALOG_ROWS = "catalog_rows"
 
 
 class Own(TypedDict):
-    """The contents of a file that charz has just made."""
+    """Contents of a file that charz has just made."""
 
     objects: dict[str, str]
     """Digests of objects' texts by name."""
@@ -110,18 +110,18 @@ class Own(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The differences of a file from one that charz made."""
+    """Differences of a file from a file that charz made."""
 
     shadowing: tuple[str, ...] = ()
     """Macros that shadow a function."""
     changed: tuple[str, ...] = ()
-    """Objects with charz's names and other texts, and differing tables of `_OWN_ROWS`."""
+    """Objects whose names are charz's but whose texts differ, and tables of `_OWN_ROWS` that differ."""
     further: tuple[str, ...] = ()
-    """Objects with other names than charz's."""
+    """Objects whose names are not charz's."""
     lacking: tuple[str, ...] = ()
     """Missing objects of charz."""
     tables: tuple[str, ...] = ()
-    """Shipped tables with other rows."""
+    """Shipped tables whose rows differ."""
 
     @property
     def acting(self) -> list[str]:
@@ -149,7 +149,7 @@ def objects(connection: duckdb.DuckDBPyConnection, is_whole: bool = False) -> di
 def found(
     connection: duckdb.DuckDBPyConnection, known: Own, is_whole: bool = False, compare_texts: bool = True
 ) -> Found:
-    """Find what is not charz's own in a file.
+    """Find objects and rows of a file that charz did not make.
 
     `is_whole` includes triggers and comments. Without `compare_texts` only names are compared: for a file of another charz
     version, whose objects of these names are replaced without being run.
@@ -192,8 +192,8 @@ def _shadowing(connection: duckdb.DuckDBPyConnection, names: list[str]) -> list[
 def altered(
     connection: duckdb.DuckDBPyConnection, template: duckdb.DuckDBPyConnection, tables: tuple[str, ...]
 ) -> dict[str, int]:
-    """Count by table the shipped rows that a file changed or lacks, or the rows that it adds to shipped parts if those are more.
-    Parts that the file lacks and its user's own parts are ignored."""
+    """Count by table the shipped rows that a file changed or lacks, or the rows that the file adds to shipped parts if more rows were
+    added. Parts that the file lacks and parts of its user are ignored."""
     counts = {}
     theirs, ours = _parts(connection), _parts(template)
     for table in tables:

@@ -1,4 +1,4 @@
-"""The graph of relations and the relations they read, walked by networkx.
+"""Graph of relations and the relations that they read, traversed by networkx.
 
 Every function takes `reads`: the names that each relation reads. Importing networkx takes as long as a small question, so the first
 walk imports it.

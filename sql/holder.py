@@ -57,8 +57,8 @@ def lay(connection: duckdb.DuckDBPyConnection, copies: Sequence[Copies], known: 
 
 
 def _others(table: Relation, parts: Sequence[str], own: str) -> str:
-    """Write the condition on a maintained hardware table's rows that those of some parts, `own`, do not replace; empty if they replace
-    all."""
+    """Write the condition on rows of a maintained hardware table that rows of the parts `own` do not replace; empty if these replace
+    all rows."""
     if "hardware" in table.columns:
         return f"hardware NOT IN {listed(parts)}"
     return f"{CHAIN} NOT IN (SELECT {CHAIN} FROM {own})" if CHAIN in table.columns else ""
@@ -87,7 +87,7 @@ _ALL_RUNS = "held_run"
 
 
 class _Holder:
-    """A maker of the temporary tables of one scope."""
+    """Builder of the temporary tables of one scope."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Holder:
         self.made.append(name)
 
     def _file(self, name: str) -> str:
-        """Return a table as the scope sees it: the file's, with the rows of parts already evaluated."""
+        """Return the table of the scope: the file's rows, and the rows of parts that are already evaluated."""
         file, ground = f"{ddl.quote(self.database)}.main.{ddl.quote(name)}", self.scope.ground
         if ground is None or name not in ground.tables:
             return file
@@ -302,13 +302,13 @@ class _Holder:
     # Facts
 
     def _limit_facts(self) -> None:
-        """Restrict the views to these models and parts, after evaluating what depends on facts of others."""
+        """Restrict the views to these models and parts, after evaluating relations that depend on facts of other models or parts."""
         for name, values in (("model", self.scope.models), ("hardware", self.scope.hardware)):
             if values is not None and name not in self.held:
                 self._table(name, f"SELECT * FROM {ddl.quote(name)} WHERE {name} IN {listed(values)}")
 
     def _take_facts(self) -> None:
-        """Make the facts of parts already evaluated."""
+        """Create temporary tables of the facts of parts that are already evaluated."""
         for name in self.scope.ground.tables if self.scope.ground else ():
             if name not in self.known.relations and name not in self.held:
                 self._table(name, f"SELECT * FROM {self._file(name)}")

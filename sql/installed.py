@@ -1,4 +1,4 @@
-"""The views and maintained tables of a database, read from `view_catalog` without sqlglot."""
+"""Views and maintained tables of a database, read from `view_catalog` without sqlglot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .layers import ANSWERS, REBUILD
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A row of `view_catalog`."""
+    """Row of `view_catalog`."""
 
     name: str
     is_table: bool
@@ -22,13 +22,13 @@ class Relation:
     body: str
     grain: tuple[str, ...]
     at_hand: str
-    """Kind of its rows at hand (`answers`): `stored`, `as NAME`, `derived`, or empty."""
+    """Kind of the relation's rows at hand (`answers`): `stored`, `as NAME`, `derived`, or empty."""
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Every view and maintained table of a file, each after those it reads."""
+    """Views and maintained tables of a file, each after the relations that it reads."""
 
     relations: dict[str, Relation]
 
@@ -79,7 +79,7 @@ def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[Relation]:
-    """Return every view and maintained table, each after those it reads."""
+    """Return every view and maintained table, each after the relations that it reads."""
     return list(catalog(connection).relations.values())
 
 
@@ -100,7 +100,7 @@ def own_views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
 
 
 def own_macros(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Return names in lower case and texts of the file's macros; charz has none there."""
+    """Return names in lower case and texts of the file's macros, which are all a user's: charz stores no macros in a file."""
     query = """
         SELECT LOWER(function_name), macro_definition FROM duckdb_functions()
         WHERE database_name = current_database() AND NOT internal AND macro_definition IS NOT NULL

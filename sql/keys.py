@@ -11,13 +11,13 @@ KEYS = {
     "hardware": "Part of the catalog.",
     "backend": "Backend that executes the graph: `eager`, `inductor`, `tensorrt`, ...",
     "precision": "Precision policy: `fp32`, `amp-bf16`, `int8`, ...",
-    "batch": "Samples in one run.",
-    "sequence": "Tokens processed per sample; 1 in decode, or if the model has no sequence axis.",
-    "scenario_id": "Conditions of the run (`scenario`).",
+    "batch": "Number of samples in one run.",
+    "sequence": "Number of tokens processed per sample; 1 in decode, or if the model has no sequence axis.",
+    "scenario_id": "Number of the run's conditions: a row of `scenario`.",
     "kernel_id": "Kernel of the model under the backend, numbered in order of execution.",
     "operator_id": "Operator of the model.",
     "tensor_id": "Tensor of the model.",
-    "shape_id": "Shape: the first kernel of the run that costs the same.",
+    "shape_id": "Shape of the kernel: number of the run's first kernel with the same properties, and so the same cost.",
     "step_id": "Number of the step within the shape, from 0.",
 }
 """Description of each key column, by name."""

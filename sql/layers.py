@@ -1,4 +1,4 @@
-"""Folders of the views; each may read itself and those before it."""
+"""Folders of the views; views of a folder may read views of the same and of earlier folders."""
 
 HARDWARE = "1_hardware"
 """Facts of parts alone."""
@@ -19,7 +19,7 @@ INVARIANT = "invariant"
 MODELS = (MAPPING, COST, ROLLUP, REPORT)
 """Layers that join parts and runs."""
 LAYERS = (HARDWARE, WORKLOAD, *MODELS, ANSWER, INVARIANT)
-"""All layers in order; each may read those before it."""
+"""All layers in order; each may read earlier layers."""
 
 REBUILD = "rebuild"
 """Schema of the views that compute maintained tables again."""

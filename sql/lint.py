@@ -29,7 +29,7 @@ from .macros import Macro
 from .views import View
 
 OUTPUT_TYPES = frozenset(ddl.DUCKDB_TYPES.values())
-"""Allowed types of a view's columns: those of tables. HUGEINT and DECIMAL change type in other programs."""
+"""Allowed types of a view's columns: the types that tables have. HUGEINT and DECIMAL change type in other programs."""
 
 _BANNED_WORDS = {
     "QUALIFY": "write the window in a subquery and filter on it",
@@ -100,7 +100,7 @@ def _is_plain(number: float) -> bool:
 
 
 def _check_text(view: View) -> Iterator[str]:
-    """Yield problems that show without a database."""
+    """Yield problems that can be found without a database."""
     document = view.document
     if document.path.stem != view.name:
         yield f"the file is named {document.path.stem}, the relation {view.name}"
@@ -251,7 +251,7 @@ def _leaves(column: str, sums: dict[str, list[str]]) -> list[str]:
 
 
 def _remade(tree: exp.Expression) -> Iterator[tuple[exp.Expression, str]]:
-    """Find columns that a mechanism excludes from what it reads and makes again: one name would have two meanings."""
+    """Find columns that a mechanism excludes from its input and computes again, so that one name would have two meanings."""
     for item in tree.expressions if isinstance(tree, exp.Select) else []:
         star = item.this if isinstance(item, exp.Column) else item
         left_out = (
@@ -303,7 +303,7 @@ def _check_tokens(text: str, first_line: int, *, is_portable: bool) -> Iterator[
 
 
 def _banned(token: Token, following: Token | None) -> str | None:
-    """Explain why a word does not port; None if it does."""
+    """Explain why a word is not portable to other engines; None if it is portable."""
     word = token.text.upper()
     calls = following is not None and following.token_type == TokenType.L_PAREN
     if calls and (word in _BANNED_CALLS or word.startswith(_BANNED_PREFIXES)):

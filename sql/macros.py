@@ -24,7 +24,7 @@ _HEAD = re.compile(r"^CREATE\s+MACRO\s+(\w+)\s*\(([^()]*)\)\s+AS\b", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One parsed file."""
+    """Parsed file of one macro."""
 
     name: str
     path: Path
@@ -32,11 +32,11 @@ class Macro:
     description: str
     unit: str | None
     expression: str
-    """Expression on one line."""
+    """Expression of the macro on one line."""
 
     @property
     def place(self) -> str:
-        """`macro/file.sql`, for messages."""
+        """Name of the file for messages, as `macro/file.sql`."""
         return f"{FOLDER}/{self.path.name}"
 
 
@@ -52,7 +52,7 @@ def parse(path: Path, text: str) -> Macro:
 
 
 def written_out(found: Iterable[Macro]) -> dict[str, Macro]:
-    """Expand the macros' calls of each other, and return the macros by name. Raises `CharzError` for a repeated name and for a cycle of
+    """Expand calls of macros within macros, and return the macros by name. Raises `CharzError` for a repeated name and for a cycle of
     calls."""
     from . import graph
 

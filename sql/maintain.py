@@ -35,8 +35,8 @@ def refresh(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 
 @contextlib.contextmanager
 def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Write facts of hardware, rules and scenarios without a trigger for each. At the end the tables of parts are recomputed, those of
-    runs only if one of their rules or scenarios has changed, and answers that depend on changes are deleted."""
+    """Write facts of hardware, rules and scenarios without running triggers for each statement. At the end the tables of parts are
+    recomputed, those of runs only if one of their rules or scenarios has changed, and answers that depend on changes are deleted."""
     before, scenarios, parts = rules(connection), _scenarios(connection), answers.fingerprints(connection)
     with triggers.suspended(connection):
         yield
@@ -84,7 +84,7 @@ def _evaluate_runs(
 def runs_anew(
     connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None, scenarios: Sequence[int] | None
 ) -> Scope:
-    """Make the scope of some models under some stored scenarios, with all runs to evaluate."""
+    """Return the scope of some models under some stored scenarios, in which all runs are evaluated again."""
     return Scope(models=models, scenarios=scenario_rows(connection, scenarios))
 
 
@@ -144,7 +144,7 @@ def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> di
 
 
 def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, condition: str) -> int:
-    """Count the rows that one of two relations has and the other lacks, compared by hash: each is evaluated once."""
+    """Count the rows that only one of two relations contains. Rows are compared by hash, so that each relation is evaluated once."""
     found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()
     columns = ", ".join(ddl.quote(column) for column, *_ in found)
     values = ", ".join(fields([column for column, *_ in found]))

@@ -48,9 +48,9 @@ no cache of the part keeps weights, which would need the memory of the whole run
 def evaluated(
     connection: duckdb.DuckDBPyConnection, scope: Scope, known: Catalog, mixes: pl.DataFrame
 ) -> Iterator[None]:
-    """Make `model_cost` answer for steps within the block: one row per mix, for the scope's only target, with the conditions of its only
-    scenario except the sizes. Mixes are distinct rows of requests, new tokens per request and tokens that each attends to, new ones
-    included."""
+    """Make `model_cost` report the costs of steps within the block: one row per mix, for the scope's only target, with the conditions
+    of its only scenario except the sizes. Mixes are distinct rows of requests, new tokens per request and tokens that each attends to,
+    new ones included."""
     (run,) = scope.scenarios or ()
     (model,) = scope.models or ()
     made = holder.hold(connection, scope, ["run_memory"], known)
@@ -65,7 +65,7 @@ def evaluated(
 
 
 class _Steps:
-    """A maker of the temporary tables through which the views see many steps."""
+    """Builder of the temporary tables by which the views evaluate many steps."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, known: Catalog, model: str, run: Mapping[str, Any], made: list[str]

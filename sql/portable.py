@@ -15,13 +15,13 @@ Columns = Mapping[str, Sequence[str]]
 
 
 def portable(view: View, columns: Columns) -> str:
-    """Write the body of a view without stars or references to other outputs, in DuckDB's dialect; `columns` of all relations that it
-    reads, as in `view_column` and `duckdb_columns()`."""
+    """Write the body of a view without `*` and without references to other outputs, in DuckDB's dialect; `columns` of all relations
+    that it reads, as in `view_column` and `duckdb_columns()`."""
     return expanded(view.body, columns, view.document.path)
 
 
 def expanded(body: str, columns: Columns, path: Path) -> str:
-    """Write a query without stars or references to other outputs, in DuckDB's dialect.
+    """Write a query without `*` and without references to other outputs, in DuckDB's dialect.
 
     >>> print(expanded("SELECT * EXCLUDE (a), b + 1 AS c, c * 2 AS d FROM t", {"t": ["a", "b"]}, Path("v.sql")))
     SELECT
@@ -36,14 +36,14 @@ def expanded(body: str, columns: Columns, path: Path) -> str:
 
 
 def expanded_tree(body: str, columns: Columns, path: Path) -> Any:
-    """Parse a query and expand its stars and references to other outputs."""
+    """Parse a query, and expand every `*` and all references to other outputs."""
     tree = syntax_tree(body, path)
     _expand(tree, dict(columns))
     return tree
 
 
 def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
-    """Expand the stars of a query and of all queries within it, and return the query's columns."""
+    """Expand every `*` of a query and of all queries within it, and return the query's columns."""
     from sqlglot import exp
 
     if isinstance(query, exp.Subquery):
@@ -67,7 +67,7 @@ def _expand(query: Any, known: dict[str, Sequence[str]]) -> list[str]:
 
 
 def _sources(select: Any, known: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the columns that each item of a FROM adds to a star."""
+    """Yield the columns that each item of a FROM adds to a `*`."""
     from sqlglot import exp
 
     joins = select.args.get("joins") or []

@@ -19,7 +19,7 @@ class Reading:
     """The relations that the body of a relation reads."""
 
     relations: tuple[str, ...]
-    """Tables and views outside it, those of the outermost `FROM` first."""
+    """Tables and views that the body reads, those of the outermost `FROM` first."""
     aliases: Mapping[str, str]
     """Relation of each name in the outermost `FROM`."""
 

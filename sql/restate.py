@@ -1,4 +1,4 @@
-"""Stated numbers that move with others: the derived value at the time of the statement is kept with them.
+"""Stated numbers that scale with other numbers: each is stored with the derived value at the time of the statement.
 
 A peak moves in proportion to units and clock, and equals its document's value while they are unchanged. So its row keeps the product at
 that time (`Row.RATIO_TO`). A client that restates a number cannot be made to write that column too: a trigger keeps the product in
@@ -20,7 +20,8 @@ DERIVED = "derived_number"
 
 
 def ratios() -> Iterator[tuple[type[Row], str, str]]:
-    """Yield the tables with a stated column that moves with others, that column, and the column that keeps the derived value."""
+    """Yield each table with a stated column that scales with other numbers, the stated column, and the column that stores the derived
+    value."""
     for table in database.TABLES:
         for stated, derived in table.RATIO_TO.items():
             yield table, stated, derived
@@ -47,7 +48,7 @@ def place(table: str, key: Sequence[str], column: str) -> str:
 
 
 def kept_in(table: str, column: str) -> str | None:
-    """Return the column that keeps the derived value of a stated number; None if the number moves with nothing."""
+    """Return the column that stores the derived value of a stated number; None if the number does not scale with others."""
     return next((kept for found, stated, kept in ratios() if (found.TABLE, stated) == (table, column)), None)
 
 

@@ -25,14 +25,14 @@ BACKENDS = "part_backend"
 
 @dataclass(frozen=True, slots=True)
 class Varied:
-    """A number in which copies of a part differ from the part."""
+    """Number in which copies of a part differ from the part."""
 
     table: str
     key: tuple[tuple[str, str], ...]
-    """Columns and values that identify its row; the part is among them."""
+    """Columns and values that identify the number's row; the part is one of them."""
     column: str
     values: Sequence[float] | Sequence[str] | Sequence[float | str]
-    """Value of each copy."""
+    """Value of the number in each copy."""
 
     @property
     def hardware(self) -> str:
@@ -64,7 +64,7 @@ class Ground:
     """Database in memory with the changed tables."""
     parts: Sequence[str]
     tables: Mapping[str, str]
-    """Its facts and maintained tables, each with the condition on the file's rows that are used with its own."""
+    """Facts and maintained tables of the database, each with the condition on the file's rows that are used in addition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Scope:
     hardware: Sequence[str] | None = None
     targets: Collection[Triple] | None = None
     scenarios: Sequence[Mapping[str, Any]] | None = None
-    """Rows of `scenario`."""
+    """Rows of `scenario` in the scope."""
     stored: Collection[int] = ()
     """Ids of the scenarios whose runs are copied from the file; other runs are evaluated."""
     runs: str = "TRUE"

@@ -74,7 +74,7 @@ def lowered(model: Relation, columns: Mapping[str, Sequence[str]]) -> str:
 
 
 def words(query: str) -> str:
-    """Write a query without stars in Spark's dialect.
+    """Write a query without `*` in Spark's dialect.
 
     >>> print(words("SELECT FLOOR(x) AS a FROM t"))
     SELECT

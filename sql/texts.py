@@ -1,4 +1,5 @@
-"""Description of each column of a relation: its own comment, the text of a key, or that of the column it passes on."""
+"""Description of each column of a relation: the comment above the column, the text of a key, or the text of the column that is passed
+on."""
 
 from __future__ import annotations
 
@@ -26,11 +27,11 @@ class Column:
     """Description; empty if none was found."""
     unit: str | None
     line: int
-    """Line of the item that makes it in the file."""
+    """Line of the item that makes the column in the file."""
     is_inherited: bool
-    """True if its text, or the lack of one, is that of the column it passes on."""
+    """True if the column's text, or the lack of a text, is that of the column that is passed on."""
     is_made: bool
-    """True if the item is more than a column passed on."""
+    """True if the item computes a column instead of passing one on."""
 
 
 @functools.cache
@@ -65,7 +66,7 @@ def resolve(
 
 
 def _pair(document: Document, outputs: Sequence[tuple[str, str]]) -> list[tuple[Item, str, str]]:
-    """Pair each output with the item that makes it; a star makes all up to the next named one."""
+    """Pair each output with the item that makes it; a `*` makes all outputs up to the next named item."""
     paired: list[tuple[Item, str, str]] = []
     names = [name for name, _ in outputs]
     position = 0

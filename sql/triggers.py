@@ -69,8 +69,8 @@ class Queue:
         return f"CREATE TABLE {self.table} ({columns})"
 
     def holds(self, columns: Sequence[str]) -> str:
-        """Write the condition that a row's key was queued; for a table with part of the key, by that; for a table that parts share, that
-        one of its parts was queued."""
+        """Write the condition that the key of a row was queued. A table with part of the key is compared by that part; for a table that
+        parts share, one queued part suffices."""
         places = [(place(columns, key), key) for key in self.keys]
         tests = [f"{column} IN (SELECT {key} FROM {NEW})" for column, key in places if column is not None]
         if not tests and CHAIN in columns:
@@ -78,7 +78,7 @@ class Queue:
         return " AND ".join(tests)
 
     def leaves(self, columns: Sequence[str]) -> str:
-        """Write the condition on rows to delete: they are evaluated again, or their key is gone."""
+        """Write the condition on rows to delete: rows that are evaluated again, or whose key no longer exists."""
         is_common = CHAIN in columns and not set(self.keys) & set(columns)
         return self.holds(columns) + (f" OR {CHAIN} NOT IN (SELECT {CHAIN} FROM {_CHAINS})" if is_common else "")
 
@@ -87,8 +87,8 @@ _CHAINS = "main.part_backend"
 """Table of the groups of efficiencies that parts use."""
 
 TURN = f"{REBUILD}.turn"
-"""Table of one row that every maintaining transaction updates: if two run at once, each would evaluate only what it sees, so the engine
-refuses the second."""
+"""Table of one row that every maintaining transaction updates, so that the engine refuses the second of two concurrent transactions;
+each would otherwise evaluate only the rows that it sees."""
 
 READ = f"{REBUILD}.read_name"
 """Table of the names by which triggers read tables and views."""
@@ -109,7 +109,7 @@ _OPEN, _CLOSE = f"INSERT INTO {WRITING} VALUES (TRUE)", f"DELETE FROM {WRITING}"
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger to create."""
+    """Trigger to create."""
 
     table: str
     name: str
@@ -232,7 +232,7 @@ def _stage(name: str) -> str:
 
 
 class _Maker:
-    """A maker of the triggers of a file's relations."""
+    """Builder of all triggers for the relations of a file."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
@@ -277,7 +277,7 @@ class _Maker:
                 yield Trigger(queue.table, f"charz_{number:02d}_{what}", "INSERT", statement, (NEW,))
 
     def clears(self) -> Iterator[tuple[str, str]]:
-        """Yield each fact that answers depend on, with the column by which its rows find them."""
+        """Yield each fact that answers depend on, with the column by which a changed row selects the answers to delete."""
         own = {"model": "model", "scenario": "scenario_id"}
         for fact, columns in self._facts.items():
             if fact == restate.RESTATED or not {fact} & (self._answered | self._read(PARTS) | self._read(RUNS)):
@@ -286,7 +286,7 @@ class _Maker:
             yield fact, own.get(fact, "") if is_of_runs else next((n for n in _NARROWING if n in columns), "")
 
     def _restating(self, table: type[Row], stated: str, derived: str, event: str) -> Iterator[Trigger]:
-        """Keep the derived value of a number that a client restates, before its part is evaluated again."""
+        """Yield triggers that store the derived value of a number that a client changes, before the part is evaluated again."""
         places = restate.changed(table, stated, derived, event, OLD, NEW)
         fact, transitions = f"main.{table.TABLE}", _TRANSITIONS[event]
         kept, name = f"main.{restate.RESTATED}", f"charz_0_{event.lower()}"
@@ -302,7 +302,7 @@ class _Maker:
             yield Trigger(fact, f"{name}_1_restate", event, insert, transitions)
 
     def _refusing(self, queue: Queue, table: Relation) -> Iterator[Trigger]:
-        """Fail a client's statement on a maintained table, and name the facts to change instead."""
+        """Yield triggers that refuse a client's write to a maintained table and name the facts to change instead."""
         read = self._upstream([table.name])
         own = [f for f, columns in self._facts.items() if f in read and f != SHIPPED and queue.keys[0] in columns]
         own += [fact for fact in ("scenario",) if fact in read and queue is RUNS]
@@ -319,12 +319,12 @@ class _Maker:
             yield Trigger(f"main.{table.name}", name, event, f"INSERT INTO {WRITING} {refusal}", ())
 
     def names(self) -> list[str]:
-        """Return every name by which a trigger's statement may read."""
+        """Return every name that a trigger's statement may read."""
         return sorted({*self._relations, *(name for relation in self._relations.values() for name in relation.reads)})
 
     def _turn(self) -> str:
-        """Write the statement that takes a transaction's turn. It fails if a temporary table hides one that triggers read: even
-        `main.hardware` then means the temporary one."""
+        """Write the statement that makes concurrent writing transactions conflict (`TURN`). It raises an error if a temporary table
+        shadows a table that triggers read, since then even `main.hardware` resolves to the temporary table."""
         hiding = " UNION ALL ".join(
             f"SELECT {kind}_name AS name FROM duckdb_{kind}s() WHERE temporary" for kind in ("table", "view")
         )
@@ -352,7 +352,7 @@ class _Maker:
         return self._upstream([table.name for table in self._tables[queue]])
 
     def _upstream(self, names: Sequence[str]) -> set[str]:
-        """Return all relations that some relations read."""
+        """Return all relations that the given relations read, directly or through others."""
         return graph.ancestors(names, {name: relation.reads for name, relation in self._relations.items()})
 
     def _rebuilding(self, queue: Queue, tables: Sequence[Relation]) -> Iterator[tuple[str, str]]:
@@ -377,7 +377,7 @@ class _Maker:
         yield "close", _CLOSE
 
     def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
-        """Write the query for a relation's rows of the queued keys: its inputs are first limited to those keys."""
+        """Write the query for a relation's rows of the queued keys, with all inputs limited to these keys first."""
         stages = [name for name in self.staged[queue] if staged and name != relation.name]
         between = [r.name for r in self._relations.values() if not r.is_table and r.name not in stages]
         reads = {name: r.reads for name, r in self._relations.items()}

@@ -32,30 +32,30 @@ class View:
 
     document: Document
     relations: tuple[str, ...]
-    """Tables and views it reads, those of the outermost `FROM` first."""
+    """Tables and views that the relation reads, those of the outermost `FROM` first."""
     aliases: Mapping[str, str]
     """Relation of each name in the outermost `FROM`."""
     body: str
-    """Query for its rows, with every macro expanded."""
+    """Query for the relation's rows, with every macro expanded."""
 
     @property
     def name(self) -> str:
-        """Name of the relation and of its file."""
+        """Name of the relation and of the file."""
         return self.document.name
 
     @property
     def layer(self) -> str:
-        """Folder of its file."""
+        """Folder of the relation's file."""
         return self.document.layer
 
     @property
     def is_table(self) -> bool:
-        """True if its rows are kept."""
+        """True if the relation's rows are stored (a maintained table), false if it is a view."""
         return self.document.is_table
 
     @property
     def description(self) -> str:
-        """Question that it answers."""
+        """Description of the relation."""
         return self.document.description
 
     @property
@@ -71,7 +71,7 @@ class Installed:
     view: View
     columns: tuple[texts.Column, ...]
     at_hand: str
-    """Kind of its rows at hand, as in `view_catalog`."""
+    """Kind of the relation's rows at hand, as in `view_catalog`."""
 
     @property
     def relation(self) -> Relation:
@@ -83,7 +83,7 @@ class Installed:
 
 
 def load(root: Path | None = None) -> list[View]:
-    """Load every relation under the layer folders, each after those it reads.
+    """Load every relation under the layer folders, each after the relations that it reads.
 
     Raises `CharzError` for a file that does not parse, a repeated name, or relations that read each other in a cycle.
     """
@@ -113,7 +113,8 @@ def files(root: Path) -> list[Path]:
 
 
 def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
-    """Install everything again: views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`.
+    """Install all views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`, replacing what an
+    earlier charz installed.
 
     Runs in the caller's transaction. Rows of runs stay if nothing they follow from has changed. Relations that an earlier charz
     installed and this one lacks are dropped; a user's own stay.
@@ -364,5 +365,5 @@ def _fill_catalog(connection: duckdb.DuckDBPyConnection, installed: Sequence[Ins
 
 
 def _first_lines(error: Exception) -> str:
-    """Return the lines of an engine's message that describe the error, without its drawing."""
+    """Return the lines of an engine's message that describe the error, without the lines that mark its position."""
     return " ".join(line.strip() for line in str(error).splitlines()[:3] if line.strip() and "^" not in line)

@@ -1,6 +1,6 @@
--- Peaks and units that a part uses for an element type, one row for each way in which backends use its units. A type without a rate
--- falls back along `precision.fallback`; weights in packed blocks are multiplied in the backend's format of activations
--- (`backend_support.packed_precision`).
+-- Peaks and units that a part uses for an element type, one row for each way in which backends use the part's units
+-- (`backend_arithmetic`). A type without a rate falls back along `precision.fallback`; weights in packed blocks are multiplied in
+-- the backend's format of activations (`backend_support.packed_precision`).
 -- Grain: hardware, arithmetic, compute_precision
 CREATE TABLE arithmetic_rate AS
 WITH used_units AS (
@@ -27,7 +27,7 @@ unit_rates AS (
 SELECT
     r.hardware,
     r.arithmetic,
-    -- Element type that is asked for.
+    -- Element type that the policy requests.
     r.compute_precision,
     h.family,
     -- Bytes of an element in memory. [byte]
@@ -39,25 +39,25 @@ SELECT
     h.stated_tile_memory_byte,
     h.tile_memory_pool_byte,
     h.tile_memory_byte_per_s,
-    -- Rate at which all units load tiles from their tile memories, or from the last-level cache on parts without them; null when
-    -- unknown. [byte/s]
+    -- Rate at which all units load tiles from their tile memories, or from the last-level cache on parts without tile memories;
+    -- null when unknown. [byte/s]
     CASE WHEN h.tile_memory_level IS NULL THEN h.cache_byte_per_s ELSE h.tile_memory_byte_per_s END AS load_byte_per_s,
     h.stream_memory_byte,
     h.stream_memory_byte_per_s,
     h.is_staged,
-    -- Largest rate at which one unit fills its tile memory from the last-level cache, the slower of both sides; null when neither
-    -- is known. [byte/s]
+    -- Largest rate at which one unit fills its tile memory from the last-level cache: the smaller bandwidth of the two; null when
+    -- both are unknown. [byte/s]
     LEAST(h.tile_memory_byte_per_s, h.cache_byte_per_s) / NULLIF(h.unit_count, 0e0) AS load_unit_byte_per_s,
-    -- Largest rate at which one unit fills its stream buffers from its tile memory, the slower of both sides; null when neither is
-    -- known. [byte/s]
+    -- Largest rate at which one unit fills its stream buffers from its tile memory: the smaller bandwidth of the two; null when
+    -- both are unknown. [byte/s]
     LEAST(h.stream_memory_byte_per_s, h.tile_memory_byte_per_s) / NULLIF(h.unit_count, 0e0) AS stream_unit_byte_per_s,
-    -- Steps of the whole array in a second that the stream buffers can feed, at one element per row and column; null when their
-    -- bandwidth is unknown. [Hz]
+    -- Clock of the whole array that the stream buffers can feed with one element per row and column; null when the bandwidth of the
+    -- buffers is unknown. [Hz]
     h.stream_memory_byte_per_s
     / NULLIF(h.unit_count * p.bits / 8e0 * (r.matrix_array_rows + r.matrix_array_columns), 0e0) AS fed_array_hz,
     h.clock_hz,
     h.matrix_instruction,
-    -- Peak of the matrix units; null without one for this type. [ops/s]
+    -- Peak of the matrix units; null without a matrix peak for this type. [ops/s]
     CASE WHEN r.is_half_matrix THEN r.half_matrix_ops_per_s ELSE r.matrix_ops_per_s END AS matrix_ops_per_s,
     r.matrix_precision,
     r.matrix_unit_count,
@@ -65,18 +65,18 @@ SELECT
     r.matrix_array_columns,
     r.accumulator_byte,
     r.matrix_op_j,
-    -- Peak of the vector units; null without one for this type. [ops/s]
+    -- Peak of the vector units; null without a vector peak for this type. [ops/s]
     CASE WHEN r.is_half THEN r.vector_ops_per_s ELSE r.single_vector_ops_per_s END AS vector_ops_per_s,
     -- Element type that the vector units compute in; null without a peak for this type.
     CASE WHEN r.is_half THEN r.vector_precision ELSE r.single_vector_precision END AS vector_precision,
-    -- Units that reach the vector peak together; the matrix units on parts without one.
+    -- Number of units that together reach the vector peak; the matrix units on parts without a vector peak.
     COALESCE(
         CASE WHEN r.is_half THEN r.vector_unit_count ELSE r.single_vector_unit_count END, r.matrix_unit_count, h.unit_count
     ) AS vector_unit_count,
     -- Energy of a vector operation, at the matrix units' element type where the part has no vector peak; null when unknown. [J]
     CASE WHEN r.is_half THEN r.vector_op_j ELSE r.single_vector_op_j END AS vector_op_j,
     r.is_native,
-    -- Threads of a block: the grain at which vector work is distributed over units.
+    -- Number of threads of a block; vector work is distributed over units in whole blocks.
     c.value AS block_threads,
     r.cuts_queries
 FROM unit_rates AS r

@@ -1,5 +1,5 @@
--- Every candidate tile on a part, with its units, its peak, the rate that it sustains and the time to fill it. Products that no
--- array computes go to the vector units. Peaks depend on the element type and on the way in which a backend uses the units.
+-- Candidate tiles on every part, each with its units, peak, sustained rate and filling time. Products that no array computes go to
+-- the vector units. Peaks depend on the element type and on the way in which a backend uses the units.
 -- Grain: hardware, arithmetic, compute_precision, candidate
 CREATE TABLE arithmetic_tile AS
 WITH rated_tiles AS (
@@ -24,8 +24,7 @@ working_units AS (
     WHERE rated_ops_per_s > 0e0
 ),
 
--- Small tiles reuse their operands less: they lose the share of the unit's pace that the tile memory cannot feed (LEAST skips
--- nulls).
+-- Small tiles reuse their operands less, so that the tile memory may limit the unit's rate (LEAST skips nulls).
 fed_tiles AS (
     SELECT
         *,
@@ -50,9 +49,9 @@ SELECT
     compute_precision,
     -- Number of the candidate tile.
     candidate,
-    -- Tiling strategy; null where no tile is cut.
+    -- Tiling strategy; null for a product without tiles.
     CASE WHEN is_left_to_vector THEN NULL ELSE strategy END AS strategy,
-    -- Movement of the operands: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or `direct`
+    -- Dataflow of the tiles: `listed`, `square`, `weight_stationary`, `input_stationary`, `wavefront`, `query_block` or `direct`
     -- (no tiles).
     CASE
         WHEN is_left_to_vector THEN 'direct'
@@ -66,9 +65,9 @@ SELECT
     executed_precision,
     element_byte,
     lanes,
-    -- Units that can take its tiles.
+    -- Number of units that can execute the tiles.
     tile_unit_count,
-    -- Peak of these units together. [ops/s]
+    -- Peak of all these units together. [ops/s]
     peak_ops_per_s,
     -- Peak of one of these units. [ops/s]
     unit_ops_per_s,
@@ -76,7 +75,7 @@ SELECT
     op_j,
     matrix_array_rows,
     matrix_array_columns,
-    -- Steps of the whole array in a second; null without an array. [Hz]
+    -- Clock of the whole array; null without an array. [Hz]
     array_clock_hz,
     -- Peak of the vector units for the same element type, or of the matrix units where the part has no vector peak. [ops/s]
     COALESCE(vector_ops_per_s, matrix_ops_per_s) AS vector_ops_per_s,
@@ -84,12 +83,12 @@ SELECT
     vector_op_j,
     block_threads,
     cuts_queries,
-    -- Rows of the tile as listed; 0 where they are fitted.
+    -- Rows of the tile as listed; 0 if charz computes the size.
     listed_m,
-    -- Columns of the tile as listed, or of the widest product that a direct tile accepts; 0 where they are fitted, null without a
+    -- Columns of the tile as listed, or of the widest product that runs without tiles; 0 if charz computes the size, null without a
     -- limit.
     CASE WHEN is_left_to_vector THEN NULL ELSE listed_n END AS listed_n,
-    -- Depth of one stage as listed; 0 where it is fitted.
+    -- Depth of one stage as listed; 0 if charz computes the size.
     listed_k,
     -- Fewest queries for which a query block is chosen; null for other tiles.
     from_m,
@@ -100,7 +99,7 @@ SELECT
     -- fits blocks of divisors below 1.
     square_block,
     divisor,
-    -- Side of the square block whose three double-buffered operands fit the first level; null without that level.
+    -- Side of the square block whose three double-buffered operands fit the first level; null without a first level.
     GREATEST(
         lanes, FLOOR(SQRT(stream_memory_byte / NULLIF(2e0 * (2e0 * element_byte + 4e0), 0e0)) / NULLIF(lanes, 0e0)) * lanes
     ) AS stream_block,
@@ -111,8 +110,8 @@ SELECT
     fill_k,
     is_staged,
     held_rows,
-    -- Level that is too small for the tile: `register`, `tile` or the `array` of weights or inputs; null where the tile fits or
-    -- sizes are unknown.
+    -- Memory that is too small for the tile: `register`, `tile`, or `array` for stationary weights or inputs; null if the tile fits
+    -- or sizes are unknown.
     CASE
         WHEN dataflow = 'output_stationary' AND listed_m = 0e0 AND square_block > lanes
             AND 2e0 * (2e0 * element_byte + 4e0) * square_block * square_block > tile_memory_byte
@@ -120,7 +119,7 @@ SELECT
         ELSE overflowing_level
     END AS overflowing_level,
     tile_memory_byte,
-    -- Rate at which all units load tiles, from the last-level cache on parts without tile memories; null when unknown. [byte/s]
+    -- Rate at which all units load tiles; on parts without tile memories, from the last-level cache; null when unknown. [byte/s]
     COALESCE(tile_memory_byte_per_s, load_byte_per_s) AS tile_memory_byte_per_s,
     stream_memory_byte,
     stream_memory_byte_per_s,
@@ -133,8 +132,8 @@ SELECT
     -- Time from the kernel's start to its first step and from its last step to its end. [s]
     COALESCE(latency_clock / NULLIF(clock_hz, 0e0), 0e0) AS start_s,
     wave_quantization_fraction,
-    -- Share of the peak that a filled tile sustains on a unit of this speed.
+    -- Share of the peak that a tile sustains on this unit once its pipeline is full.
     sustained_fraction,
-    -- Share of the peak that the tile sustains on a unit that its memory cannot keep busy.
+    -- Share of the peak that the tile sustains if the tile memory limits the unit.
     filled_fraction
 FROM fed_tiles

@@ -1,5 +1,5 @@
--- Counts of an answer's inputs that no document states: numbers of the part whose confidence is a guess, and efficiencies lent by a
--- sibling or another backend.
+-- Number of inputs of an answer that no document states: numbers of the part whose confidence is a guess, and efficiencies lent by
+-- a sibling part or another backend.
 -- Grain: hardware, backend, precision
 CREATE TABLE assumed_input AS
 WITH part_numbers AS (
@@ -70,7 +70,7 @@ policy_rows AS (
     GROUP BY r.policy
 ),
 
--- Parts without a rent: their list price is divided by assumed hours of use.
+-- Parts without a rental price: their list price is divided by assumed hours of use.
 bought_parts AS (
     SELECT l.hardware
     FROM list_price AS l
@@ -117,15 +117,15 @@ SELECT
     t.hardware,
     t.backend,
     t.precision,
-    -- Assumed numbers of the part that affect time or memory: units, clocks, peaks, memory levels, power, overheads.
+    -- Number of assumed numbers of the part that affect time or memory: units, clocks, peaks, memory levels, power, overheads.
     CAST(COALESCE(n.part_count, 0) AS BIGINT) AS part_count,
-    -- Assumed energy coefficients of the part.
+    -- Number of assumed energy coefficients of the part.
     CAST(COALESCE(n.energy_count, 0) AS BIGINT) AS energy_count,
-    -- Assumed or lent rows of `efficiency` that apply to the part and backend.
+    -- Number of assumed or lent rows of `efficiency` that apply to the part and backend.
     COALESCE(e.efficiency_count, 0) AS efficiency_count,
-    -- Assumed rows that describe the backend: itself, its dispatch on the family, its fusions, its context, the family's tiles.
+    -- Number of assumed rows about the backend: backend, dispatch, fusion rules, context and the family's tiles.
     COALESCE(b.backend_count, 0) AS backend_count,
-    -- Assumed rows of the precision policy.
+    -- Number of assumed rows of the precision policy.
     CAST(p.policy_count AS BIGINT) AS policy_count,
     -- Sum of the assumed inputs of the part, its energies, efficiencies, backend and policy.
     CAST(
@@ -133,11 +133,11 @@ SELECT
         + COALESCE(b.backend_count, 0) + p.policy_count
         AS BIGINT
     ) AS assumed_count,
-    -- Assumed prices of the part, with one more for the hours of use of a list price. They affect costs in dollars only.
+    -- Number of assumed prices of the part, plus one if a list price is divided by assumed hours of use. Prices affect costs only.
     CAST(COALESCE(n.price_count, 0) + CASE WHEN o.hardware IS NULL THEN 0 ELSE 1 END AS BIGINT) AS price_count,
-    -- Assumed numbers of the part's links. They affect plans for several devices only.
+    -- Number of assumed numbers of the part's links, which affect plans for several devices only.
     CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count,
-    -- Names of the part's and its rules' implausible but possible numbers (`implausible_number`); null without any.
+    -- Possible but implausible numbers of the part and its rules (`implausible_number`); else null.
     d.implausible
 FROM part_support AS t
 INNER JOIN policy_rows AS p ON p.policy = t.precision

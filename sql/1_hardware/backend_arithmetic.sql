@@ -1,4 +1,5 @@
--- Way in which each backend uses a part's units. Backends that use them alike share rates and tiles.
+-- Properties of each backend that decide which peaks and tiles of a part it uses. Backends with equal properties share rates and
+-- tiles.
 -- Grain: hardware, backend
 CREATE VIEW backend_arithmetic AS
 SELECT
@@ -7,10 +8,10 @@ SELECT
     s.calls_library,
     s.sums_in_half,
     s.packed_precision,
-    -- True if PyTorch cuts attentions by queries (`tile_query_block`).
+    -- True if PyTorch divides attention into blocks of queries (`tile_query_block`).
     COALESCE(b.calls_aten, FALSE) AND s.family = 'cpu' AS cuts_queries,
-    -- Names of these four properties, joined by spaces; `plain` if the backend has none of them. Backends of a part with the same
-    -- name share rates and tiles.
+    -- Names of the properties that the backend has, joined by spaces; `plain` if the backend has none. Backends of a part with the
+    -- same value share rates and tiles.
     COALESCE(NULLIF(CONCAT_WS(
         ' ', CASE WHEN s.calls_library THEN 'library' END, CASE WHEN s.sums_in_half THEN 'half' END,
         CASE WHEN b.calls_aten AND s.family = 'cpu' THEN 'queries' END, s.packed_precision

@@ -2,11 +2,11 @@
 -- Grain: batch_class
 CREATE VIEW batch_class AS
 SELECT
-    -- `1`, `2-8`, `9-64` or `>64` samples.
+    -- Range of the number of samples: `1`, `2-8`, `9-64` or `>64`.
     '1' AS batch_class,
-    -- Fewest samples of the class.
+    -- Smallest batch of the class.
     CAST(1 AS BIGINT) AS from_batch,
-    -- Most samples of the class; null without a limit.
+    -- Largest batch of the class; null without a limit.
     CAST(1 AS BIGINT) AS to_batch
 UNION ALL
 SELECT '2-8' AS batch_class, CAST(2 AS BIGINT) AS from_batch, CAST(8 AS BIGINT) AS to_batch

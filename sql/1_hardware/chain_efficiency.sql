@@ -1,6 +1,7 @@
--- Efficiencies of a kernel class, element type and layout under one chain of row groups, which parts share. For each resource the
--- most specific row of `efficiency` wins: scope and backend first (`efficiency_link`), then ATen operator, class, precision and
--- format. Element types and operators without own rows share `*` (`efficiency_precision`, `efficiency_operator`).
+-- Efficiencies of a kernel class, element type and layout under one chain of groups of `efficiency` rows (`part_backend`), which
+-- several parts share. For each resource the most specific row applies: by scope and backend first (`efficiency_link`), then by
+-- ATen operator, class, precision and format. Element types and operators without rows share `*` (`efficiency_precision`,
+-- `efficiency_operator`).
 -- Grain: efficiency_chain, kernel_class, operator_name, precision_class, layout
 CREATE TABLE chain_efficiency AS
 WITH chain_links AS (
@@ -25,30 +26,30 @@ SELECT
     operator_name,
     precision_class,
     layout,
-    -- Share of the matrix units' peak that a large kernel reaches.
+    -- Share of the matrix units' peak that a large kernel attains.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_fraction,
-    -- Operations per unit at which half of that share is reached.
+    -- Operations per unit at which a kernel attains half of the share of a large kernel.
     MAX_BY(half_work, CASE WHEN resource = 'matrix' THEN specificity END) AS matrix_half_ops,
-    -- Share of the vector units' peak that a large kernel reaches.
+    -- Share of the vector units' peak that a large kernel attains.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'vector' THEN specificity END) AS vector_fraction,
-    -- Operations per unit at which half of that share is reached.
+    -- Operations per unit at which a kernel attains half of the share of a large kernel.
     MAX_BY(half_work, CASE WHEN resource = 'vector' THEN specificity END) AS vector_half_ops,
-    -- Share of the peak bandwidth that a large kernel reaches.
+    -- Share of the peak bandwidth that a large kernel attains.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'memory' THEN specificity END) AS memory_fraction,
-    -- Bytes per unit at which half of that share is reached. [byte]
+    -- Bytes per unit at which a kernel attains half of the share of a large kernel. [byte]
     MAX_BY(half_work, CASE WHEN resource = 'memory' THEN specificity END) AS memory_half_byte,
     -- Share of the shorter of arithmetic and memory time that overlaps the longer.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'overlap' THEN specificity END) AS overlap_fraction,
-    -- Share of the last-level cache that a kernel's inputs and outputs may fill and still be served from it.
+    -- Share of the last-level cache that a kernel's inputs and outputs may occupy without being evicted.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'residency' THEN specificity END) AS residency_fraction,
     -- Share of the peak bandwidth at which a library reorders weights and images, or writes a bias to the result, at every call;
     -- null where operands keep their order.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'reorder' THEN specificity END) AS reorder_fraction,
-    -- Share of the peak bandwidth at which fresh pages are handed out; null where memory is kept between runs.
+    -- Share of the peak bandwidth at which the operating system supplies fresh pages; null where memory is kept between runs.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'paging' THEN specificity END) AS paging_fraction,
-    -- Share of one unit's bandwidth that a loop of one thread reaches; null when unknown.
+    -- Share of one unit's bandwidth that a single-threaded loop attains; null when unknown.
     MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
-    -- Time to start and join the backend's team of threads, as a multiple of the part's; null when unknown.
+    -- Ratio of the backend's time to start and join a thread team to the part's; null when unknown.
     MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
     -- Row of `efficiency` for the matrix units.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END)) AS matrix_efficiency_id,
@@ -66,7 +67,7 @@ SELECT
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
     -- Row of `efficiency` for threads; null when unknown.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
-    -- One of these rows with an impossible number (`rule_fault`), which makes answers null; else null.
+    -- Row of `efficiency` with an impossible number (`rule_fault`), which makes answers null; else null.
     -NULLIF(
         LEAST(
             MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END),

@@ -1,4 +1,4 @@
--- Numbers of every part's memory by the derivation rules, whether the part states them or not: bandwidths of on-chip levels,
+-- Numbers of every part's memory that the derivation rules give, even if the part states the number: bandwidths of on-chip levels,
 -- main-memory bandwidth of one core, and the levels of a compute capability.
 -- Grain: hardware, quantity, level
 CREATE VIEW derived_memory AS
@@ -46,7 +46,7 @@ SELECT
     scope,
     -- Rule that gives the number.
     derived.derivation_rule,
-    -- Quantity that the rule multiplies (`part_basis`).
+    -- Quantity of the part that the rule's coefficient is multiplied by (`part_basis`).
     derived.basis,
     -- Value by the rule, in the unit of the quantity.
     derived.value

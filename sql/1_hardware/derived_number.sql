@@ -1,4 +1,5 @@
--- Numbers of every part by the derivation rules, by field: values for unstated numbers, references for stated ones.
+-- Numbers of every part that the derivation rules give, one row per field: the value of an unstated number, or the reference of a
+-- stated number.
 -- Grain: hardware, field
 CREATE VIEW derived_number AS
 WITH found_numbers AS (
@@ -102,9 +103,9 @@ SELECT
         WHEN STARTS_WITH(e.field, 'energy.') THEN 'W'
         ELSE 's'
     END AS unit,
-    -- Row of `derivation_rule` that gives the number; null for a product of the part's own numbers.
+    -- Row of `derivation_rule` that gives the number; null for a product of other numbers of the part.
     e.derivation_rule,
-    -- Formula in words.
+    -- Formula of the number in words.
     CONCAT(e.factor, COALESCE(CASE WHEN e.basis = 'one' THEN e.reason ELSE b.formula END, '')) AS formula,
     -- Inputs of the formula (`derivation_input`).
     e.basis,

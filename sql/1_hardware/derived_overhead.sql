@@ -1,5 +1,5 @@
--- Fixed times by rule for the parts that do not state them. The matching rule with the longest architecture wins, then the
--- family's.
+-- Fixed times that rules give for parts that do not state them. The matching rule with the longest architecture name applies, else
+-- the rule of the family.
 -- Grain: hardware, overhead
 CREATE VIEW derived_overhead AS
 WITH closest_rules AS (

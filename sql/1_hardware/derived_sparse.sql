@@ -1,5 +1,5 @@
--- Peaks of products with structured sparsity (2:4 weights) for every part that states none and whose architecture has a ratio to
--- the dense peak (`sparse_ratio`). Operations include those on zeros.
+-- Peaks of products with structured sparsity (2:4 weights) for every part that states no such peak, from the ratio to the dense
+-- peak for its architecture (`sparse_ratio`). Operations on zeros are counted.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW derived_sparse AS
 SELECT
@@ -10,13 +10,13 @@ SELECT
     k.accumulator,
     k.instruction,
     k.cluster,
-    -- Ratio to the dense peak.
+    -- Ratio of the sparse peak to the dense peak.
     r.value AS sparse_ratio,
     -- Source of the ratio.
     r.source_id,
     -- Confidence in the ratio.
     r.confidence,
-    -- Peak of the whole part. [ops/s]
+    -- Sparse peak of the whole part. [ops/s]
     k.peak_ops_per_s * r.value AS peak_ops_per_s
 FROM stated_peak AS k
 INNER JOIN precision AS p ON p.fallback = k.precision

@@ -1,5 +1,5 @@
--- Peak of the vector units for every part that states none: from its lanes where it states them, else a share of its matrix units'
--- peak.
+-- Peak of the vector units for every part that states no such peak: from the number of lanes if the part states it, else a share of
+-- the matrix units' peak.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW derived_vector AS
 WITH parts_without_vector AS (
@@ -32,7 +32,7 @@ fastest_peaks AS (
 ),
 
 -- The derived peak keeps the precision of the matrix peak, so that the part runs no precision that its matrix units lack. Half
--- precisions come first, then int8, then the fastest.
+-- precisions are preferred, then int8, then the fastest precision.
 ranked_peaks AS (
     SELECT
         *,

@@ -1,10 +1,10 @@
--- Groups of `efficiency` rows that a part uses under a backend, with their rank. A group has a scope (the part, a sibling of
--- `lending_part`, its architecture, its family, or any) and a backend. A backend's own rows win over those of another one
--- (`backend_support.efficiency_backend`); an unfused counterpart uses the rows of the backend that it is compared with.
+-- Groups of `efficiency` rows that a part uses under a backend, ranked. A group has a scope (the part, a sibling part in
+-- `lending_part`, the architecture, the family, or any) and a backend. Rows of the backend itself rank above rows of another
+-- backend (`backend_support.efficiency_backend`); an unfused counterpart uses the rows of the backend that it is compared with.
 -- Grain: hardware, backend, scope, row_backend
 CREATE VIEW efficiency_link AS
 WITH part_scopes AS (
-    -- A sibling lends the rows of one backend.
+    -- A sibling part lends the rows of one backend.
     SELECT hardware, CONCAT('hardware:', hardware) AS scope, NULL AS of_backend, 4 AS scope_rank FROM hardware
     UNION ALL
     SELECT hardware, CONCAT('hardware:', lender) AS scope, backend AS of_backend, 3 AS scope_rank FROM lending_part
@@ -36,7 +36,7 @@ SELECT
     g.scope,
     -- Backend of the rows, or `*`.
     g.row_backend,
-    -- Rank of the group by scope and backend; the highest wins.
+    -- Rank of the group by scope and backend; the group with the highest rank applies.
     CAST(s.scope_rank * 100 + a.backend_rank AS BIGINT) AS link_rank
 FROM part_scopes AS s
 INNER JOIN listed_groups AS g ON g.scope = s.scope AND COALESCE(g.row_backend = s.of_backend, TRUE)

@@ -1,4 +1,5 @@
--- Class under which the efficiency of each element type is looked up: its name if `efficiency` has rows for it, else `*`.
+-- Key under which the efficiency of each element type is looked up: the type's name if `efficiency` has rows for the type, else
+-- `*`.
 -- Grain: compute_precision
 CREATE TABLE efficiency_precision AS
 WITH listed_classes AS (

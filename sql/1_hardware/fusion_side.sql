@@ -1,4 +1,4 @@
--- Backends of both sides of a comparison of fused with unfused kernels: each backend that fuses, and its unfused counterpart.
+-- Backends in comparisons of fused with unfused kernels: each backend that fuses, and its unfused counterpart.
 -- Grain: fused_backend, backend
 CREATE VIEW fusion_side AS
 SELECT
@@ -6,7 +6,7 @@ SELECT
     -- Backend that fuses.
     backend AS fused_backend,
     unfused_backend,
-    -- True for the counterpart, which runs one kernel per operator.
+    -- True for the unfused counterpart, which runs one kernel per operator.
     FALSE AS is_unfused
 FROM backend
 WHERE unfused_backend IS NOT NULL

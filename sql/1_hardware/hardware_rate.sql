@@ -1,7 +1,7 @@
 -- Dense peak of every part at every precision on its vector and matrix units. A precision without a rate falls back along
--- `precision.fallback`, at `fallback_operations` operations for one; a part that computes in integers alone uses
--- `precision.integer_stand_in`. Peaks with sums in half precision are separate columns, because only some backends use them
--- (`backend_support.calls_library`).
+-- `precision.fallback`, with `fallback_operations` operations for each original operation; a part that computes only in integers
+-- uses `precision.integer_stand_in`. Peaks with half-precision accumulators are separate columns, because only some backends use
+-- them (`backend_support.calls_library`).
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS
 WITH fallback_chain AS (
@@ -68,7 +68,7 @@ executed_peaks AS (
             'array_columns': a.array_columns,
             'accumulator_byte': COALESCE(q.bits, w.bits) / 8e0
         } AS peak,
-        -- The fewest hops win, then the higher peak, then the first accumulator by name.
+        -- The fallback with the fewest hops is chosen, then the highest peak, then the first accumulator by name.
         ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
     INNER JOIN part_peak AS k ON k.precision = f.executed
@@ -98,20 +98,20 @@ preferred_peaks AS (
 SELECT
     r.hardware,
     r.precision,
-    -- Peak of the matrix units; null without one for this precision. [ops/s]
+    -- Peak of the matrix units; null without a matrix peak for this precision. [ops/s]
     r.matrix.ops_per_s AS matrix_ops_per_s,
-    -- Peak of the matrix units with sums in half precision allowed; null without one for this precision. [ops/s]
+    -- Peak of the matrix units with half-precision accumulators allowed; null without a matrix peak for this precision. [ops/s]
     r.half_matrix.ops_per_s AS half_matrix_ops_per_s,
     -- Element type that the matrix units compute in; null without a peak for this precision.
     r.matrix.executed AS matrix_precision,
-    -- Units that reach the matrix peak together; null without a peak for this precision.
+    -- Number of units that together reach the matrix peak; null without a peak for this precision.
     r.matrix.unit_count AS matrix_unit_count,
     -- Rows of the units' arrays; 1 for units without an array, null without a peak for this precision.
     r.matrix.array_rows AS matrix_array_rows,
     -- Columns of the units' arrays; 1 for units without an array, null without a peak for this precision.
     r.matrix.array_columns AS matrix_array_columns,
-    -- Size of a partial sum, from the accumulator of the peak, else from the usual accumulator of the element type; null without a
-    -- peak for this precision. [byte]
+    -- Size of a partial sum: of the accumulator of the peak, else of the usual accumulator of the element type; null without a peak
+    -- for this precision. [byte]
     r.matrix.accumulator_byte AS accumulator_byte,
     -- Energy of a matrix operation; null when unknown. [J]
     m.value * r.matrix.operations AS matrix_op_j,
@@ -119,19 +119,20 @@ SELECT
     r.vector.ops_per_s AS vector_ops_per_s,
     -- Element type that the vector units compute in.
     r.vector.executed AS vector_precision,
-    -- Units that reach the vector peak together; null without a peak for this precision.
+    -- Number of units that together reach the vector peak; null without a peak for this precision.
     r.vector.unit_count AS vector_unit_count,
     -- Energy of a vector operation, at the matrix units' element type where the part has no vector peak; null when unknown. [J]
     v.value * COALESCE(r.vector.operations, r.matrix.operations) AS vector_op_j,
-    -- Peak of the vector units with sums in single precision or wider. [ops/s]
+    -- Peak of the vector units with accumulators of single precision or wider. [ops/s]
     r.single_vector.ops_per_s AS single_vector_ops_per_s,
-    -- Element type that the vector units compute in with sums in single precision or wider.
+    -- Element type that the vector units compute in with accumulators of single precision or wider.
     r.single_vector.executed AS single_vector_precision,
-    -- Units that reach that peak together; null without a peak for this precision.
+    -- Number of units that together reach `single_vector_ops_per_s`; null without a peak for this precision.
     r.single_vector.unit_count AS single_vector_unit_count,
-    -- Energy of one of these operations, at the matrix units' element type where the part has no such peak; null when unknown. [J]
+    -- Energy of a vector operation at `single_vector_precision`, or at the matrix units' element type where the part has no such
+    -- peak; null when unknown. [J]
     s.value * COALESCE(r.single_vector.operations, r.matrix.operations) AS single_vector_op_j,
-    -- True if the part executes the precision itself on either kind of unit.
+    -- True if the part executes the precision without a fallback on either kind of unit.
     r.is_native
 FROM preferred_peaks AS r
 LEFT JOIN part_energy AS m

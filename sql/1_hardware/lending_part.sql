@@ -1,6 +1,7 @@
--- Part that lends its `efficiency` rows, as assumed, to a part without rows for the backend, so that siblings do not differ only by
--- who was measured. The lender has the same die and half-precision rates within a quarter, and is the nearest in memory bandwidth.
--- Both parts are compared by their files (`shipped_part`): an edit never changes the lender.
+-- Sibling part that lends its `efficiency` rows, labelled `assumed`, to a part without rows for the backend, so that siblings do
+-- not differ only because one was measured. The lender has the same die, half-precision rates within a quarter, and the nearest
+-- memory bandwidth. Parts are compared by the numbers in their catalog files (`shipped_part`), so that an edit never changes the
+-- lender.
 -- Grain: hardware, backend
 CREATE VIEW lending_part AS
 WITH measured_parts AS (
@@ -31,7 +32,7 @@ ranked_lenders AS (
 SELECT
     hardware,
     backend,
-    -- Part whose rows apply.
+    -- Part that lends its rows.
     lender
 FROM ranked_lenders
 WHERE lender_rank = 1

@@ -1,5 +1,5 @@
--- Parts and backends without a row of `efficiency` for some resource of some kernel class. Their answers are null, because an
--- unknown efficiency must not make a part faster.
+-- Parts and backends without a row of `efficiency` for some resource of some kernel class. Answers for such a part and backend are
+-- null, because an unknown efficiency must not make a part faster.
 -- Grain: hardware, backend
 CREATE VIEW missing_efficiency AS
 WITH counted_rows AS (

@@ -1,7 +1,6 @@
--- Every row of `tiling_strategy` on every part that can use it (`part_strategy`), with the part's rates and the level that is too
--- small for the tile: for one stage of both operands, and for results that are not in registers. A memory shared by all units takes
--- as many tiles as fit, whatever the number of units. Tiles fitted to their level or to the product are checked later
--- (`tile_block`).
+-- Every row of `tiling_strategy` on every part that can use it (`part_strategy`), with the part's rates and the memory that is too
+-- small for the tile. A tile needs room for one stage of both operands, and for results that are not in registers. A memory shared
+-- by all units may contain fewer tiles than there are units. Tiles whose size charz computes are checked later (`tile_block`).
 -- Grain: hardware, arithmetic, compute_precision, candidate
 CREATE VIEW offered_tile AS
 WITH listed_tiles AS (
@@ -9,7 +8,7 @@ WITH listed_tiles AS (
         r.*,
         s.candidate,
         s.strategy,
-        -- With stationary results, an array does the same with and without a wavefront.
+        -- An array with stationary results behaves the same under both dataflows.
         CASE WHEN s.family = '*' AND s.dataflow = 'output_stationary' THEN 'wavefront' ELSE s.dataflow END AS dataflow,
         s.family = '*' AS is_systolic,
         CAST(s.tile_m AS DOUBLE) AS listed_m,
@@ -29,7 +28,7 @@ WITH listed_tiles AS (
         s.efficiency_fraction,
         s.fed_macs,
         s.matrix_instruction IS NOT NULL AS has_results_in_registers,
-        -- One stage of both operands, and results that are not in registers.
+        -- Size of one stage of both operands, and of results that are not in registers.
         CASE
             WHEN s.dataflow = 'output_stationary' AND s.family <> '*' AND s.tile_m > 0
                 THEN r.element_byte * COALESCE(s.step_k, s.tile_k) * (s.tile_m + s.tile_n)
@@ -45,18 +44,18 @@ SELECT
     * EXCLUDE (has_results_in_registers, listed_byte, is_systolic, listed_m, listed_n, listed_k),
     -- True if operands move through an array. Arrays for other element types leave the product to the vector units.
     is_systolic,
-    -- Rows of the tile as listed; 0 where they are fitted.
+    -- Rows of the tile as listed; 0 if charz computes the size.
     listed_m,
-    -- Columns of the tile as listed; 0 where they are fitted.
+    -- Columns of the tile as listed; 0 if charz computes the size.
     listed_n,
-    -- Depth of one stage as listed; 0 where it is fitted.
+    -- Depth of one stage as listed; 0 if charz computes the size.
     listed_k,
     -- True if the array does not compute the element type: the vector units run the product, as one candidate.
     is_systolic AND matrix_ops_per_s IS NULL AS is_left_to_vector,
     -- True for matrix units (tensor cores, AMX, MXU, PE array), false for vector units.
     dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix,
-    -- Rows of a product that the tile memory stores next to two arrays of weights, or columns next to two arrays of inputs; null
-    -- for other dataflows or unknown sizes.
+    -- Number of a product's rows that fit in the tile memory next to two arrays of weights, or of columns next to two arrays of
+    -- inputs; null for other dataflows or unknown sizes.
     CASE
         WHEN dataflow IN ('weight_stationary', 'input_stationary')
             THEN FLOOR(
@@ -64,8 +63,8 @@ SELECT
                 / NULLIF(stages * element_byte * matrix_array_rows + 4e0 * matrix_array_columns, 0e0)
             )
     END AS held_rows,
-    -- Level that is too small for the tile: `register`, `tile` or the `array` of weights or inputs; null where the tile fits or
-    -- sizes are unknown.
+    -- Memory that is too small for the tile: `register`, `tile`, or `array` for stationary weights or inputs; null if the tile fits
+    -- or sizes are unknown.
     CASE
         WHEN dataflow = 'weight_stationary' AND (listed_n > matrix_array_columns OR listed_k > matrix_array_rows) THEN 'array'
         WHEN dataflow = 'input_stationary' AND (listed_m > matrix_array_columns OR listed_k > matrix_array_rows) THEN 'array'
@@ -74,7 +73,7 @@ SELECT
         WHEN has_results_in_registers AND 4e0 * listed_m * listed_n > register_byte THEN 'register'
         WHEN listed_byte > COALESCE(tile_memory_pool_byte, tile_memory_byte) THEN 'tile'
     END AS overflowing_level,
-    -- Units that get a tile at once in a tile memory shared by all; null where each unit has its own.
+    -- Number of tiles that fit in a tile memory shared by all units; null where each unit has a separate tile memory.
     FLOOR(tile_memory_pool_byte / NULLIF(listed_byte, 0e0)) AS pooled_unit_count
 FROM listed_tiles
 WHERE NOT (is_systolic AND matrix_ops_per_s IS NULL AND divisor > 1e0)

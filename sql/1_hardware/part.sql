@@ -1,4 +1,4 @@
--- One wide row per part: units, array, memory levels, power, overheads and energy coefficients.
+-- Numbers of each part in one wide row: units, array, memory levels, power, overheads and energy coefficients.
 -- Grain: hardware
 CREATE TABLE part AS
 WITH default_power AS (
@@ -44,26 +44,26 @@ SELECT
     h.vendor,
     h.architecture,
     f.is_staged,
-    -- Operand that stays in the part's arrays, from its own row, else from its family's; null without either.
+    -- Dataflow of the part's arrays (the operand that stays in the array), from the part's row, else from the family's; else null.
     COALESCE(h.dataflow, f.dataflow) AS dataflow,
-    -- True for a part without silicon, simulated or announced.
+    -- True for a part without silicon: simulated or announced.
     lacks_silicon(h.status) AS is_simulated,
     c.unit_count,
-    -- Compute units in the part's file. Values fitted per unit, and libraries that decide by their number, use these.
+    -- Number of compute units in the part's catalog file, for values fitted per unit and for libraries that decide by the number.
     COALESCE(t.unit_count, c.unit_count) AS stated_unit_count,
     c.lanes,
     c.array_rows,
     c.array_columns,
     m.register_byte,
     m.tile_memory_byte,
-    -- Size of the tile memory in the part's file, by which libraries cut blocks. [byte]
+    -- Size of the tile memory in the part's catalog file, by which libraries choose block sizes. [byte]
     COALESCE(CASE m.tile_memory_level WHEN 'l1' THEN t.unit_l1_byte WHEN 'l2' THEN t.unit_l2_byte END, m.tile_memory_byte)
         AS stated_tile_memory_byte,
     m.tile_memory_pool_byte,
     m.tile_memory_level,
     m.tile_memory_byte_per_s,
     m.stream_level,
-    -- Size of the stream level of one unit; null without it. [byte]
+    -- Size of the stream level of one unit; null without a stream level. [byte]
     CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte END AS stream_memory_byte,
     -- Peak bandwidth of the stream level of all units together; null when unknown. [byte/s]
     CASE WHEN m.stream_level IS NOT NULL THEN m.stream_memory_byte_per_s END AS stream_memory_byte_per_s,
@@ -85,13 +85,13 @@ SELECT
     COALESCE(g.memory_latency_s, 0e0) AS memory_latency_s,
     -- Time of a block of PyTorch's layer-norm GPU kernel for a short row; null when unknown. [s]
     g.norm_block_s,
-    -- Time to start and join a team of threads on all units; 0 when the part states none. [s]
+    -- Time to start and join a thread team on all units; 0 when the part states none. [s]
     COALESCE(g.team_overhead_s, 0e0) AS team_overhead_s,
-    -- Clock share of the default power mode.
+    -- Ratio of the default power mode's clock to the boost clock.
     COALESCE(p.clock_fraction, 1e0) AS clock_fraction,
     -- Clock of the units in the default power mode; null when unknown. [Hz]
     c.clock_boost_hz * COALESCE(p.clock_fraction, 1e0) AS clock_hz,
-    -- Most threads of a unit at once; null for parts without a compute capability.
+    -- Largest number of resident threads of a unit; null for parts without a compute capability.
     l.threads_per_sm AS unit_thread_count,
     -- Instruction of the tensor cores (`cuda_limit`); `mma` for parts without a compute capability.
     COALESCE(l.matrix_instruction, 'mma') AS matrix_instruction,
@@ -103,11 +103,11 @@ SELECT
     e.tile_j_per_byte,
     -- Energy of a byte of the stream buffers between tile memory and arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
-    -- Power that flows whenever clocks run, at the reference clock and voltage; null when unknown. [W]
+    -- Static power while clocks run, at the reference clock and voltage; null when unknown. [W]
     e.static_w,
-    -- Share of the static power that follows the clock; 0 where the part states the sum. [W]
+    -- Part of the static power that is proportional to the clock; 0 where the part states the sum. [W]
     COALESCE((1e0 - e.stated_static) * a.clocking_w, 0e0) AS clocking_w,
-    -- Share of the static power that follows neither clock nor voltage (memory in standby); 0 where the part states the sum. [W]
+    -- Part of the static power that depends on neither clock nor voltage (memory in standby); 0 where the part states the sum. [W]
     COALESCE((1e0 - e.stated_static) * a.memory_w, 0e0) AS standby_w,
     -- Ratio of the default mode's clock to the reference clock of the process; the mode's clock share if a clock is unknown.
     COALESCE(
@@ -117,7 +117,7 @@ SELECT
     s.voltage_floor,
     s.voltage_ceiling,
     s.clock_floor,
-    -- Scope that every energy coefficient is lifted to; null when the part has none.
+    -- Scope of every energy coefficient, such as the board; null when the part has no coefficients.
     e.energy_scope,
     -- Confidence in the part's energies: `stated` if the part states all, else `assumed`, `measured` or `derived`, the weaker of
     -- the lift to the board and of main memory; null without energies.

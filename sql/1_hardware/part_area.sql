@@ -1,6 +1,5 @@
--- Pieces of every part's silicon with their area and static power: arithmetic by width, units, memories, interfaces of main memory
--- and links, and the rest. Areas include the channels between pieces. A published die area is used only to check the sum
--- (`die_check`).
+-- Area and static power of each piece of every part's silicon: arithmetic by width, units, memories, interfaces of main memory and
+-- links, and the rest. Areas include the channels between pieces. A published die area is used only to check the sum (`die_check`).
 -- Grain: hardware, silicon_piece
 CREATE TABLE part_area AS
 WITH cluster_clocks AS (
@@ -13,8 +12,8 @@ WITH cluster_clocks AS (
     GROUP BY hardware
 ),
 
--- One array of multipliers serves all formats of its unit but fp64, and elements of domain flow also do vector work: the format
--- with the largest area decides.
+-- One array of multipliers serves all formats of its unit except fp64, and elements of domain-flow arrays also do vector work. The
+-- format with the largest area decides.
 arithmetic AS (
     SELECT
         k.hardware,
@@ -73,7 +72,7 @@ interfaces AS (
         i.bandwidth_byte_per_s / 1e9 * r.value AS placed_mm2
     FROM hardware_interconnect AS i
     INNER JOIN part_rule AS r ON r.hardware = i.hardware AND r.quantity = 'link_mm2_per_gbyte_per_s'
-    -- A link with an impossible bandwidth makes its own plans null and adds nothing to the part's area.
+    -- A link with an impossible bandwidth makes plans over this link null and adds no area.
     WHERE i.bandwidth_byte_per_s BETWEEN 0e0 AND 1e15
     UNION ALL
     SELECT hardware, 'uncore' AS silicon_piece, 'uncore' AS kind, value AS placed_mm2
@@ -95,11 +94,11 @@ SELECT
     p.hardware,
     -- Piece of the silicon: `arithmetic.matrix`, `unit.sm`, `memory.l2`, `phy.dram`, `uncore`, ...
     p.silicon_piece,
-    -- `logic`, `sram`, `phy` or `uncore`.
+    -- Kind of the piece: `logic`, `sram`, `phy` or `uncore`.
     p.kind,
-    -- Area of the piece, with its share of the channels between pieces. [mm2]
+    -- Area of the piece, a share of the channels between pieces included. [mm2]
     p.placed_mm2 * s.layout_factor AS area_mm2,
-    -- Leakage at the reference voltage. [W]
+    -- Leakage of the piece at the reference voltage. [W]
     p.placed_mm2 * s.layout_factor * s.leakage_density * l.value AS leakage_w,
     -- Power of the piece's clock tree at the reference clock and voltage. [W]
     p.placed_mm2 * s.layout_factor * s.clocking_density * c.value AS clocking_w

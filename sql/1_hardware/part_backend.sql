@@ -1,5 +1,5 @@
--- Keys by which parts and backends share evaluated rows: the chain of `efficiency` groups, and the way in which the backend uses
--- the units.
+-- Keys by which parts and backends share evaluated rows: the chain of groups of `efficiency` rows, and the arithmetic of the
+-- backend (`backend_arithmetic`).
 -- Grain: hardware, backend
 CREATE TABLE part_backend AS
 WITH linked_backends AS (
@@ -14,7 +14,8 @@ WITH linked_backends AS (
 SELECT
     s.hardware,
     s.backend,
-    -- Groups of `efficiency` rows that apply, as scope and backend, the most general first; `none` without rows.
+    -- Chain of groups of `efficiency` rows that apply, each written as scope and backend, the most general first; `none` without
+    -- rows.
     COALESCE(l.chain, 'none') AS efficiency_chain,
     s.arithmetic
 FROM backend_arithmetic AS s

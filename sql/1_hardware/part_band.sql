@@ -1,5 +1,5 @@
--- Error band of a part, backend, batch class and quantity: the most specific row of `prediction_band`, by scope first (the part's
--- own, its family's, any), then backend, then batch class.
+-- Error band of a part, backend, batch class and quantity: the most specific row of `prediction_band`, by scope first (part,
+-- family, any), then by backend, then by batch class.
 -- Grain: hardware, backend, batch_class, quantity
 CREATE TABLE part_band AS
 WITH faulty_rows AS (
@@ -60,11 +60,11 @@ SELECT
     hardware,
     backend,
     batch_class,
-    -- `latency` or `energy`.
+    -- Predicted quantity: `latency` or `energy`.
     quantity,
-    -- Tenth percentile of measured over predicted; null if its row has an impossible number (`rule_fault`).
+    -- Tenth percentile of measured / predicted; null if the row has an impossible number (`rule_fault`).
     CASE WHEN band.is_possible THEN band.low_factor END AS low_factor,
-    -- Ninetieth percentile of measured over predicted; null if its row has an impossible number.
+    -- Ninetieth percentile of measured / predicted; null if the row has an impossible number.
     CASE WHEN band.is_possible THEN band.high_factor END AS high_factor,
     -- True if the band comes from measurements of the part itself.
     scope_rank = 200 AS is_part_measured,

@@ -1,6 +1,6 @@
--- Amounts of every part that rules multiply (`derivation_basis`): clocks, lanes and units of the first cluster, and main-memory
--- bandwidth. Rules fitted per core use the core count of the part's file: added cores change neither the bandwidth of one core nor
--- the fitted team of threads.
+-- Quantities of every part that the coefficients of derivation rules are multiplied by (`derivation_basis`): clocks, lanes and
+-- units of the first cluster, and main-memory bandwidth. Rules fitted per core use the core count of the part's catalog file: added
+-- cores change neither the bandwidth of one core nor the fitted time of a thread team.
 -- Grain: hardware, basis
 CREATE VIEW part_basis AS
 WITH first_clusters AS (
@@ -49,7 +49,7 @@ listed_amounts AS (
 
 SELECT
     hardware,
-    -- Name of the amount.
+    -- Name of the quantity.
     basis,
     -- Value in SI, in the unit of the product of its factors.
     value

@@ -1,9 +1,9 @@
--- Clusters of every part with dependent clocks: matrix units keep their ratio to the boost clock.
+-- Clusters of every part. The clock of the matrix units keeps its ratio to the boost clock when the boost clock is edited.
 -- Grain: hardware, cluster
 CREATE VIEW part_cluster AS
 SELECT
     c.* EXCLUDE (clock_matrix_hz, derived_matrix_hz),
-    -- Clock of the matrix units, which moves with the boost clock; null where they have none of their own. [Hz]
+    -- Clock of the matrix units, in proportion to the boost clock; null if the matrix units have no separate clock. [Hz]
     c.clock_matrix_hz * COALESCE(c.clock_boost_hz / NULLIF(COALESCE(s.derived_value, c.derived_matrix_hz), 0e0), 1e0)
         AS clock_matrix_hz
 FROM hardware_cluster AS c

@@ -1,5 +1,5 @@
 -- Memory that a process of a backend uses on a part in addition to its tensors (`device_context`). A part and backend without a row
--- have none.
+-- need no context.
 -- Grain: hardware, backend
 CREATE TABLE part_context AS
 WITH ranked_rows AS (
@@ -23,13 +23,13 @@ WITH ranked_rows AS (
 SELECT
     r.hardware,
     r.backend,
-    -- Row of `device_context` that applies, its key joined by points.
+    -- Row of `device_context` that applies: the columns of its key, joined by points.
     r.context_row,
-    -- Confidence in that row.
+    -- Confidence in the row of `device_context`.
     r.confidence,
     r.is_counterpart,
-    -- Context with the stacks of all resident threads of the part; null if one of its numbers is impossible, or needed and unknown.
-    -- [byte]
+    -- Size of the context, the stacks of all resident threads included; null if a number of the context is impossible, or needed
+    -- and unknown. [byte]
     CASE
         WHEN f.row_key IS NULL
             THEN r.context_byte + CASE

@@ -1,5 +1,5 @@
 -- Numbers of `cost_rule` for each part, by its process and main-memory technology, in three bands: middle, cheap and dear. A
--- process without a row uses the nearest one, of two the finer.
+-- process without a row uses the row of the nearest process; in a tie, of the finer process.
 -- Grain: hardware, band
 CREATE VIEW part_cost_rule AS
 WITH rule_ends AS (
@@ -80,9 +80,9 @@ main_memories AS (
 
 SELECT
     s.hardware,
-    -- `middle`, `cheap` or `dear`.
+    -- Band of the numbers: `middle`, `cheap` or `dear`.
     u.band,
-    -- Clustering of defects: the larger it is, the fewer large dice are good.
+    -- Clustering parameter of the defect distribution; a larger value lowers the yield of large dice.
     u.yield_cluster,
     -- Diameter of a wafer without its rim. [mm]
     u.wafer_mm - 2e0 * u.edge_loss_mm AS used_mm,
@@ -102,7 +102,7 @@ SELECT
     COALESCE(t.carrier_price, u.carrier_price) AS carrier_price,
     -- Price of a package of zero area. [USD]
     u.case_usd,
-    -- Price of the main memory on the board; 0 for modules of a host. [USD]
+    -- Price of the main memory on the board; 0 if the memory consists of modules of a host. [USD]
     COALESCE(m.capacity_byte, 0e0) / 1e9 * COALESCE(t.memory_price, u.memory_price) AS memory_usd,
     -- Ratio of the price with board, regulators and cooling to the price of the contents.
     u.board_ratio

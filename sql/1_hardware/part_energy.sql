@@ -1,6 +1,6 @@
 -- Energy coefficients of every part at the reference voltage of its silicon: stated values at board scope, else values by rule.
--- They depend on the silicon (process, kind of unit, size of memory) or on the kind of main memory, never on a power limit. Values
--- stated at another scope stay in `energy_profile` and are not mixed with these.
+-- Coefficients depend on the silicon (process, kind of unit, size of memory) or on the kind of main memory, never on a power limit.
+-- Values stated at another scope stay in `energy_profile` and are not used here.
 -- Grain: hardware, what, key
 CREATE TABLE part_energy AS
 WITH arithmetic AS (
@@ -36,7 +36,7 @@ main_memory AS (
     WHERE m.level = 'dram'
 ),
 
--- The way to a shared level is a share of the die's side.
+-- The distance to a shared memory level is a share of the die's side.
 on_chip AS (
     SELECT
         m.hardware,
@@ -92,14 +92,14 @@ SELECT
     r.hardware,
     r.what,
     r.key,
-    -- Joules per operation or byte, watts for `static`, at the reference voltage.
+    -- Value of the coefficient at the reference voltage: joules per operation or byte, or watts for `static`.
     r.value,
     -- Scope of all coefficients: the board.
     'board' AS scope,
     -- Source of a stated value; `charz_rule` for a value by rule.
     'charz_rule' AS source_id,
     r.confidence,
-    -- Formula with its inputs.
+    -- Formula of the value with its inputs.
     r.formula,
     -- True if the part states the value.
     FALSE AS is_stated

@@ -64,7 +64,7 @@ stated_numbers AS (
     WHERE v.field IS NULL
 ),
 
--- Numbers that the catalog states and that were removed, so that a rule gives them.
+-- Numbers that the catalog states but that were removed, so that a rule gives them.
 forgotten_numbers AS (
     SELECT v.hardware, v.kind, v.field, v.value, CONCAT('the catalog states ', p.catalog_value) AS rule
     FROM hardware_provenance AS p
@@ -108,7 +108,7 @@ followed_rules AS (
     FROM part_memory AS m
 ),
 
--- A derived number is judged itself; its cause is the rule.
+-- A derived number is checked like a stated number; the fault names the rule.
 faulty_rules AS (
     SELECT f.hardware, f.kind, r.field, r.value, r.rule, r.is_possible
     FROM followed_rules AS f
@@ -128,11 +128,11 @@ SELECT
     kind,
     -- Field name of the number.
     field,
-    -- Present value in the unit of the field; null where it is missing.
+    -- Current value in the unit of the field; null where it is missing.
     value,
-    -- Possible or expected values.
+    -- Range of possible or expected values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
-    -- True for a possible but implausible number: answers that depend on it name it.
+    -- True for a possible but implausible number; answers that depend on the number list it.
     COALESCE(value >= rule.least AND value <= rule.most, FALSE) AS is_possible
 FROM ruled_numbers
 WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)

@@ -1,4 +1,4 @@
--- Area and static power of every part: leakage of its area, power of its clocks, and the memory on its board.
+-- Area and static power of every part: leakage, power of the clock trees, and standby power of the memory on the board.
 -- Grain: hardware
 CREATE VIEW part_leakage AS
 WITH areas AS (
@@ -24,13 +24,13 @@ SELECT
     a.hardware,
     -- Area of the silicon that the part uses. [mm2]
     a.area_mm2,
-    -- Side of a square of this area. [mm]
+    -- Side of a square of `area_mm2`. [mm]
     SQRT(a.area_mm2) AS side_mm,
-    -- Leakage at the reference voltage. [W]
+    -- Leakage of the whole part at the reference voltage. [W]
     a.leakage_w,
-    -- Power of its clocks at the reference clock and voltage. [W]
+    -- Power of the part's clock trees at the reference clock and voltage. [W]
     a.clocking_w,
-    -- Standby power of the main memory on the board; 0 for modules of a host. [W]
+    -- Standby power of the main memory on the board; 0 if the memory consists of modules of a host. [W]
     COALESCE(b.memory_w, 0e0) AS memory_w,
     -- Power of the idle part with gated clocks: stated, else leakage at the lowest voltage plus the memory. [W]
     COALESCE(w.idle_w, a.leakage_w * POWER(s.voltage_floor, 2) + COALESCE(b.memory_w, 0e0)) AS rest_w,

@@ -1,6 +1,6 @@
 -- Memory levels of every part in one wide row: main memory, the last-level cache (the deepest level above main memory), the memory
--- that tiles must fit, and the stream buffers between that and the arithmetic. Sizes and bandwidths of a level per unit are
--- multiplied by the number of units.
+-- in which tiles must fit (tile memory), and the stream buffers between tile memory and arithmetic. Sizes and bandwidths of a level
+-- that each unit has are multiplied by the number of units.
 -- Grain: hardware
 CREATE VIEW part_level AS
 WITH chip_memory AS (
@@ -22,7 +22,7 @@ WITH chip_memory AS (
     LEFT JOIN part_unit AS c ON c.hardware = m.hardware
 ),
 
--- The depth is compared, not passed to MAX_BY, which skips nulls: an unknown bandwidth must stay unknown.
+-- The depth is compared instead of passed to MAX_BY, because MAX_BY skips nulls and an unknown bandwidth must stay null.
 last_caches AS (
     SELECT hardware, MAX(depth) AS depth
     FROM chip_memory
@@ -73,32 +73,32 @@ SELECT
     m.cache_byte_per_s,
     -- Name of the last-level cache; null when the part has none.
     m.cache_level,
-    -- True if software places data in this level or in a scratchpad of all units, so that a batch may run in groups small enough
-    -- to stay on the chip. False for a level slower than main memory.
+    -- True if software places data in the last-level cache or in a scratchpad shared by all units, so that a batch may run in
+    -- groups small enough to stay on the chip. False for a level slower than main memory.
     COALESCE(m.is_placed_by_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS takes_groups,
-    -- True if software places data in this level, so that no replacement policy evicts data that fit.
+    -- True if software places data in the last-level cache, so that no replacement policy evicts data that fit.
     COALESCE(m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE), FALSE) AS is_cache_placed,
-    -- True if weights that fit this level stay in it between runs: by the level's own row or its family's, and on every part
-    -- without a main memory of its own.
+    -- True if weights that fit the last-level cache stay there between runs: by the row of the part or its family, and on every
+    -- part that uses a host's main memory.
     COALESCE(
         m.is_cache_of_software AND COALESCE(m.cache_byte_per_s >= m.dram_byte_per_s, TRUE)
         AND COALESCE(m.keeps_weights, m.is_of_host OR f.keeps_weights), FALSE
     ) AS keeps_weights,
-    -- Name of the memory that tiles must fit: a unit's own second level on processors and domain-flow parts, else the scratchpad or
-    -- first level; null when the part has none.
+    -- Name of the memory level in which tiles must fit: the second level of each unit on processors and domain-flow parts, else the
+    -- scratchpad or first level; null when the part has none.
     CASE
         WHEN f.tiles_second_level AND m.unit_l2_byte IS NOT NULL THEN 'l2'
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN 'scratchpad'
         WHEN m.l1_byte IS NOT NULL THEN 'l1'
     END AS tile_memory_level,
-    -- Registers of one unit; null when unknown. [byte]
+    -- Size of the registers of one unit; null when unknown. [byte]
     m.register_byte,
-    -- Size of the memory that tiles must fit, of one unit or one unit's share. [byte]
+    -- Capacity, per unit, of the memory in which tiles must fit: the unit's own memory, or its share of a shared memory. [byte]
     CASE
         WHEN f.tiles_second_level THEN COALESCE(m.unit_l2_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
         ELSE COALESCE(m.scratchpad_byte, m.l1_byte, m.cache_byte / NULLIF(c.unit_count, 0e0))
     END AS tile_memory_byte,
-    -- Size of a tile memory that all units share; null where each has its own. [byte]
+    -- Size of a tile memory that all units share; null where each unit has a separate tile memory. [byte]
     CASE WHEN NOT f.tiles_second_level THEN m.chip_scratchpad_byte END AS tile_memory_pool_byte,
     -- Peak bandwidth of all units' tile memories together; null when unknown. [byte/s]
     CASE
@@ -106,13 +106,13 @@ SELECT
         WHEN NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL THEN m.scratchpad_byte_per_s
         WHEN m.l1_byte IS NOT NULL THEN m.l1_byte_per_s
     END AS tile_memory_byte_per_s,
-    -- Name of the first level where tiles are in another level: operands, and data outside of tiles, stream through it; null
-    -- without one.
+    -- Name of the first memory level if tiles reside in another level; operands and data outside of tiles stream through the first
+    -- level. Null if tiles reside in the first level.
     CASE
         WHEN (f.tiles_second_level AND m.unit_l2_byte IS NOT NULL) OR (NOT f.tiles_second_level AND m.scratchpad_byte IS NOT NULL)
             THEN m.first_level
     END AS stream_level,
-    -- Size of the first level of one unit; null without one. [byte]
+    -- Size of the first level of one unit; null without a first level. [byte]
     m.l1_byte AS stream_memory_byte,
     -- Peak bandwidth of all units' first levels together; null when unknown. [byte/s]
     m.l1_byte_per_s AS stream_memory_byte_per_s

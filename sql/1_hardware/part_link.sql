@@ -1,5 +1,5 @@
--- Links between equal parts with the speed of collectives over them (rows of `collective`, the link's own before `*`), and one row
--- `none` for the single part.
+-- Links between equal parts with the speed of collectives over each link (the link's row of `collective`, else the row `*`), and
+-- one row `none` for the single part.
 -- Grain: hardware, interconnect
 CREATE TABLE part_link AS
 WITH faulty_links AS (
@@ -31,24 +31,24 @@ chosen_collectives AS (
 
 SELECT
     i.hardware,
-    -- Link; `none` for a single part.
+    -- Name of the link; `none` for a single part.
     i.interconnect,
     -- Bandwidth of the link in one direction; null if a number of the link is impossible (`part_fault`). [byte/s]
     i.bandwidth_byte_per_s AS link_byte_per_s,
     -- Latency of a message; null if a number of the link is impossible. [s]
     i.latency_s AS link_s,
-    -- Most devices that the link joins.
+    -- Largest number of devices that the link joins.
     i.device_count AS link_device_count,
-    -- Fewest devices for which the link is the fastest that joins them all.
+    -- Smallest number of devices for which no faster link joins all devices.
     COALESCE(MAX(i.device_count) OVER (
         PARTITION BY i.hardware ORDER BY i.bandwidth_byte_per_s DESC, i.interconnect
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 1) + 1 AS least_device_count,
-    -- Time of a collective before its first step. [s]
+    -- Startup time of a collective, before its first step. [s]
     c.call_fraction * i.latency_s AS collective_call_s,
-    -- Time of each step of a collective without its bytes. [s]
+    -- Latency of each step of a collective, without the time to transfer bytes. [s]
     c.step_fraction * i.latency_s AS collective_step_s,
-    -- Bandwidth that a collective reaches. [byte/s]
+    -- Bandwidth that a collective attains. [byte/s]
     c.bandwidth_fraction * i.bandwidth_byte_per_s AS collective_byte_per_s,
     -- Time of a server's own all-reduce without its bytes. [s]
     c.direct_call_fraction * i.latency_s AS direct_call_s,

@@ -1,5 +1,6 @@
--- Memory levels of every part, stated and derived. An unstated bandwidth follows from its rule; a stated one moves with the units
--- and clock of its rule, but not with main memory, which makes nothing on the chip wider.
+-- Memory levels of every part, stated and derived. An unstated bandwidth follows from its rule. A stated bandwidth scales with
+-- edited units and clocks if its rule depends on them, but not with the main-memory bandwidth, which does not affect on-chip
+-- memories.
 -- Grain: hardware, level
 CREATE VIEW part_memory AS
 WITH derived_levels AS (
@@ -25,15 +26,15 @@ SELECT
     l.hardware,
     l.level,
     d.depth,
-    -- `unit` if each compute unit has its own, `chip` if all share it.
+    -- Scope of the level: `unit` if each compute unit has a separate memory, `chip` if all units share one memory.
     COALESCE(m.scope, r.scope) AS scope,
-    -- `hardware` for a cache, `software` for a scratchpad or main memory.
+    -- Management of the level: `hardware` for a cache, `software` for a scratchpad or main memory.
     COALESCE(m.management, 'software') AS management,
-    -- `SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ...
+    -- Memory technology: `SRAM`, `HBM3`, `GDDR6X`, `DDR5`, `LPDDR5`, ...
     CASE WHEN m.level IS NULL THEN 'SRAM' ELSE m.technology END AS technology,
-    -- Size of the level, of one unit's share where scope is `unit`. [byte]
+    -- Size of the level; per unit where scope is `unit`. [byte]
     CASE WHEN m.level IS NULL THEN r.capacity_byte ELSE m.capacity_byte END AS capacity_byte,
-    -- Peak bandwidth, of one unit's share where scope is `unit`; null when neither stated nor derived. [byte/s]
+    -- Peak bandwidth; per unit where scope is `unit`; null when neither stated nor derived. [byte/s]
     COALESCE(
         m.bandwidth_byte_per_s
         * COALESCE(r.followed_byte_per_s / NULLIF(COALESCE(s.derived_value, m.derived_byte_per_s), 0e0), 1e0),

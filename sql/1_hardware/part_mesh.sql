@@ -1,6 +1,6 @@
--- Networks of every part that states one, in one wide row: between its units (`unit`), between its dice (`die`; then the units of
--- each die have their own) and between the elements of an array (`element`). Unstated sides are made as equal as possible. The
--- energy of a network with an impossible number (`part_fault`) is unknown.
+-- On-chip networks of every part that states a network, in one wide row: between units (`unit`), between dice (`die`; then the
+-- units of each die have a separate network) and between the elements of an array (`element`). Unstated sides are made as equal as
+-- possible. The energy of a network with an impossible number (`part_fault`) is unknown.
 -- Grain: hardware
 CREATE VIEW part_mesh AS
 WITH faulty_meshes AS (
@@ -74,19 +74,19 @@ whole_meshes AS (
 
 SELECT
     hardware,
-    -- True if its units have a network.
+    -- True if the part's units have a network.
     has_unit_mesh,
     -- True if the part's dice have a network.
     has_die_mesh,
     -- True if the elements of the part's arrays have a network.
     has_element_mesh,
-    -- Dice joined by a network; 1 without a network between dice.
+    -- Number of dice that a network joins; 1 without a network between dice.
     die_count,
-    -- Units that one network joins: those of a die, or all.
+    -- Number of units that one network joins: the units of a die, or all units.
     die_unit_count,
     -- Mean number of links between two units of a network.
     mesh_distance(unit_rows, unit_columns) AS unit_distance,
-    -- Links of all networks of units; each direction is one link.
+    -- Number of links in all networks between units; each direction is one link.
     die_count * 2e0 * (unit_rows * (unit_columns - 1e0) + unit_columns * (unit_rows - 1e0)) AS unit_link_count,
     -- Bandwidth of a link between units; null when unknown. [byte/s]
     unit_link_byte_per_s,
@@ -96,7 +96,7 @@ SELECT
     unit_busy_fraction,
     -- Mean number of links between two dice.
     mesh_distance(die_rows, die_columns) AS die_distance,
-    -- Links between dice; each direction is one link.
+    -- Number of links between dice; each direction is one link.
     2e0 * (die_rows * (die_columns - 1e0) + die_columns * (die_rows - 1e0)) AS die_link_count,
     -- Bandwidth of a link between dice; null when unknown. [byte/s]
     die_link_byte_per_s,
@@ -104,6 +104,6 @@ SELECT
     die_hop_j_per_byte,
     -- Utilization above which transfers between dice slow down.
     die_busy_fraction,
-    -- Energy of a byte from an element of an array to the next; null when unknown. [J/byte]
+    -- Energy of a byte from one element of an array to the next; null when unknown. [J/byte]
     element_hop_j_per_byte
 FROM whole_meshes

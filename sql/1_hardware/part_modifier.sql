@@ -1,5 +1,5 @@
--- Relative energy-delay weights of every operator class on a part, by which the operators of a kernel share its cost: the class's
--- row for the part's architecture class, else the row of all classes.
+-- Modifiers of every operator class on a part: relative costs of an operation, by which a kernel's cost is divided between its
+-- operators. The row for the part's architecture class applies, else the row for all architectures.
 -- Grain: hardware, operator_class
 CREATE TABLE part_modifier AS
 WITH faulty_rows AS (
@@ -34,8 +34,8 @@ known_modifiers AS (
 SELECT
     hardware,
     operator_class,
-    -- Weight in a kernel of its own; null if a row that it may use has an impossible weight (`rule_fault`).
+    -- Modifier in a separate kernel; null if a row that may apply has an impossible modifier (`rule_fault`).
     CASE WHEN is_possible THEN base_modifier END AS base_modifier,
-    -- Weight within a fused kernel; null if a row that it may use has an impossible weight.
+    -- Modifier within a fused kernel; null if a row that may apply has an impossible modifier.
     CASE WHEN is_possible THEN fused_modifier END AS fused_modifier
 FROM known_modifiers

@@ -1,5 +1,5 @@
--- Peaks of every part: dense ones, stated and derived, and those of products with structured sparsity (2:4 weights), stated or
--- derived (`derived_sparse`).
+-- Peaks of every part, stated or derived: dense peaks, and peaks of products with structured sparsity (2:4 weights;
+-- `derived_sparse`).
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW part_peak AS
 SELECT hardware, precision, unit, accumulator, instruction, cluster, peak_ops_per_s FROM stated_peak

@@ -1,4 +1,4 @@
--- Price of an hour of every part: its rent, or for parts that nobody rents out its list price divided by the hours of use. An
+-- Hourly price of every part: the rental price, or the list price divided by the hours of use if nobody rents out the part. An
 -- impossible price (`part_fault`) counts as missing.
 -- Grain: hardware
 CREATE VIEW part_price AS
@@ -32,11 +32,13 @@ purchases AS (
 
 SELECT
     h.hardware,
-    -- Rent of the part, or its list price divided by the hours of use if nobody rents it out; null when unknown. [USD/h]
+    -- Hourly price of the part: the rental price, or the list price divided by the hours of use if nobody rents out the part; null
+    -- when unknown. [USD/h]
     COALESCE(r.price_usd_per_hour, o.price_usd_per_hour) AS price_usd_per_hour,
-    -- Confidence and month of the price, and the item that a list price buys; null without a price.
+    -- Confidence in the price, month of the price, and the item that a list price buys; null without a price.
     COALESCE(r.basis, o.basis) AS price_basis,
-    -- Kind of the price: `rent` with host and power, or `purchase` of the part alone over the hours of use; null without a price.
+    -- Kind of the price: `rent` (host and power included) or `purchase` (the part alone, divided by the hours of use); null without
+    -- a price.
     CASE
         WHEN r.price_usd_per_hour IS NOT NULL THEN 'rent'
         WHEN o.price_usd_per_hour IS NOT NULL THEN 'purchase'

@@ -1,5 +1,5 @@
--- The rule of energies and clocks that applies to each part, by quantity and row key. The matching rule with the longest
--- architecture wins, then the family's.
+-- Rule of energies and clocks that applies to each part, by quantity and row key. The matching rule with the longest architecture
+-- name applies, else the rule of the family.
 -- Grain: hardware, quantity, row_key
 CREATE VIEW part_rule AS
 WITH closest_rules AS (

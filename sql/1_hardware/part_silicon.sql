@@ -1,5 +1,5 @@
--- Properties of every part's silicon that give areas, energies and clocks: process, density, leakage, and the relation of voltage
--- to clock. A process without a row uses the nearest one, of two the finer.
+-- Properties of every part's silicon from which areas, energies and clocks are computed: process, density, leakage, and the
+-- relation of voltage to clock. A process without a row uses the row of the nearest process; in a tie, of the finer process.
 -- Grain: hardware
 CREATE VIEW part_silicon AS
 WITH part_rules AS (
@@ -63,13 +63,13 @@ process_numbers AS (
 
 SELECT
     p.hardware,
-    -- Process by its maker's name; the usual one when unknown. [nm]
+    -- Process node as its manufacturer names it; the usual node when unknown. [nm]
     p.process_nm,
     -- Energy of an fp32 operation in a circuit of the process, at the reference voltage. [J]
     n.process_pj / 1e12 AS circuit_j,
-    -- Ratio of an operation's energy on the board to that in the circuit.
+    -- Ratio of an operation's energy at board scope to its energy in the bare circuit.
     p.lift,
-    -- Confidence in the lift.
+    -- Confidence in `lift`.
     p.confidence,
     -- Ratio of the area of logic in this process to its area in the process of the rules.
     d.stated_mtr_per_mm2 / NULLIF(n.logic_mtr_per_mm2, 0e0) AS logic_ratio,
@@ -83,13 +83,13 @@ SELECT
     p.clocking_w_per_mm2_ghz * n.clock_load_ratio * n.reference_clock_hz / 1e9 AS clocking_density,
     -- Voltage at which energies, leakage and clocks are stated. [V]
     p.reference_voltage_v,
-    -- Share of the voltage that follows the clock.
+    -- Relative change of the voltage per relative change of the clock.
     p.voltage_slope,
-    -- Ratio of the lowest voltage to the reference.
+    -- Ratio of the lowest voltage to the reference voltage.
     p.voltage_floor,
-    -- Ratio of the highest voltage to the reference.
+    -- Ratio of the highest voltage to the reference voltage.
     p.voltage_ceiling,
-    -- Ratio of the slowest clock to the full one.
+    -- Ratio of the lowest clock to the full clock.
     p.clock_floor,
     -- Clock that designs of the family reach in the process at the reference voltage. [Hz]
     n.reference_clock_hz,

@@ -1,5 +1,5 @@
--- Rows of `tiling_strategy` that each part can use: those of its family and its tensor cores' instruction, or on parts with arrays
--- those of the stationary operand, whatever the family. Rows for vector units are always the family's.
+-- Rows of `tiling_strategy` that each part can use. A part with arrays uses the rows of its dataflow in any family; another part
+-- uses the rows of its family and of its tensor cores' instruction. Rows for vector units always belong to the part's family.
 -- Grain: hardware, candidate
 CREATE VIEW part_strategy AS
 SELECT

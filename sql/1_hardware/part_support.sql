@@ -1,5 +1,5 @@
 -- Backends and precision policies that a part supports, with the cost of dispatch and the part's numbers. The backend must support
--- the part's family and maker, and the part must execute the policy's precision.
+-- the part's family and vendor, and the part must execute the policy's precision.
 -- Grain: hardware, backend, precision
 CREATE TABLE part_support AS
 WITH policy_precisions AS (
@@ -9,8 +9,8 @@ WITH policy_precisions AS (
     GROUP BY policy
 ),
 
--- Links, prices, years and the number of dice do not affect the time of one part. An impossible link bandwidth leaves out the
--- link's area, and the answer names it (`assumed_input`).
+-- Links, prices, years and the number of dice do not affect the time of one part. If a link's bandwidth is impossible, the link's
+-- area is left out, and the answer lists the number (`assumed_input`).
 faulty_parts AS (
     SELECT hardware, MIN(field) AS fault
     FROM part_fault
@@ -25,7 +25,7 @@ faulty_rules AS (
     GROUP BY kind, row_key
 ),
 
--- The fastest candidate is chosen: if one cannot be judged, none can.
+-- The fastest candidate is chosen, so one candidate with an impossible number makes the choice unknown.
 faulty_tiles AS (
     SELECT s.hardware, MIN(f.fault) AS fault
     FROM part_strategy AS s
@@ -80,8 +80,8 @@ SELECT
     h.unit_dram_byte_per_s,
     h.tdp_w,
     h.memory_latency_s,
-    -- Time of a row of a normalization: that of its block, divided by the number of resident blocks; null if the number of threads
-    -- is unknown. [s]
+    -- Time of a row of a normalization: time of a block of threads, divided by the number of resident blocks; null if the number of
+    -- threads is unknown. [s]
     h.norm_block_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(nt.value, 0e0)), 0e0) AS norm_row_s,
     h.team_overhead_s,
     h.dram_j_per_byte,
@@ -93,7 +93,7 @@ SELECT
     h.static_w,
     h.clocking_w,
     h.standby_w,
-    -- Clock share of the default power mode.
+    -- Ratio of the default power mode's clock to the boost clock.
     h.clock_fraction AS default_clock_fraction,
     h.reference_fraction,
     h.voltage_slope,
@@ -110,10 +110,10 @@ SELECT
     l.link_s AS host_link_s,
     -- Lowest power limit that the part can be set to; null when unknown. [W]
     w.least_w,
-    -- Reason for null answers: an impossible number of the part or of a rule that it uses under the backend (`part_fault`,
-    -- `rule_fault`), or a resource without efficiency (`missing_efficiency`); null without such a reason.
+    -- Reason for null answers: an impossible number of the part or of a rule that applies under the backend (`part_fault`,
+    -- `rule_fault`), or a resource without efficiency (`missing_efficiency`); else null.
     COALESCE(f.fault, d.fault, g.fault, CASE WHEN e.resource IS NOT NULL THEN CONCAT('efficiency.', e.resource) END) AS fault,
-    -- Impossible number of one of the part's tiles, for which kernels with products have no answer; null without one.
+    -- Impossible number of one of the part's tiles, because of which kernels with products have no answer; else null.
     t.fault AS tile_fault
 FROM supported_backend AS s
 INNER JOIN backend AS b ON b.backend = s.backend

@@ -1,4 +1,5 @@
--- Every row of `efficiency` for every kernel class, element type and layout that it matches, whatever the part.
+-- Rows of `efficiency`, each repeated for every kernel class, element type and layout that the row matches, independent of the
+-- part.
 -- Grain: efficiency_id, kernel_class, operator_name, precision_class, layout
 CREATE VIEW ranked_efficiency AS
 WITH kernel_classes AS (
@@ -43,20 +44,21 @@ SELECT
     e.half_work,
     -- Class of the kernel's anchor.
     k.kernel_class,
-    -- ATen operator of the anchor if it has rows of its own, else `*`.
+    -- ATen operator of the anchor if `efficiency` has rows for the operator, else `*`.
     k.operator_name,
-    -- Element type if it has rows of its own, else `*`.
+    -- Element type if `efficiency` has rows for the type, else `*`.
     p.precision_class,
     -- Layout of the anchor's tensors in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide` or `nhwc_wide`.
     f.layout,
-    -- Rank of the row by operator, class, precision and format; the highest wins.
+    -- Rank of the row by operator, class, precision and format; the row with the highest rank applies.
     CAST(
         CASE WHEN e.operator_name <> '*' THEN 64 WHEN e.kernel_class <> '*' THEN 32 ELSE 0 END
         + CASE WHEN e.precision_class = '*' THEN 0 ELSE 4 END
         + CASE WHEN e.memory_format = '*' THEN 0 ELSE 2 END
         AS BIGINT
     ) AS row_rank,
-    -- Number of the row, negative if it contains an impossible number (`rule_fault`), so that the id carries the fault along.
+    -- Number of the row; negative if the row contains an impossible number (`rule_fault`), so that views that read the number know
+    -- of the fault.
     CASE WHEN b.row_key IS NULL THEN e.efficiency_id ELSE -e.efficiency_id END AS signed_id
 FROM efficiency AS e
 INNER JOIN kernel_classes AS k

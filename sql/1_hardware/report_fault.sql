@@ -1,5 +1,5 @@
 -- Impossible or implausible numbers (`number_rule`) of rules that only reports use, for costs and for training on several devices.
--- They make dollars and training steps null (`part_cost`, `training_step`), but no time or energy of one device.
+-- Impossible numbers make costs and training steps null (`part_cost`, `training_step`), but no time or energy of one device.
 -- Grain: kind, row_key, quantity
 CREATE VIEW report_fault AS
 WITH listed_numbers AS (
@@ -81,17 +81,17 @@ ruled_numbers AS (
 )
 
 SELECT
-    -- Table of the rule.
+    -- Table that contains the rule.
     kind,
-    -- Key of its row.
+    -- Key of the rule's row.
     row_key,
-    -- Column of the number.
+    -- Column that contains the number.
     quantity,
-    -- Field name of the number: all three, joined by points.
+    -- Field name of the number: table, key and column, joined by points.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
-    -- Present value, in the unit of the column or row; null where it is missing.
+    -- Current value, in the unit of the column or row; null where it is missing.
     value,
-    -- Possible or expected values.
+    -- Range of possible or expected values.
     fault_reason(COALESCE(value, least), least, most, plausible_least, plausible_most) AS rule,
     -- True for a possible but implausible number.
     COALESCE(value >= least AND value <= most, FALSE) AS is_possible

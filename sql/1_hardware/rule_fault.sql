@@ -1,4 +1,4 @@
--- Impossible or implausible numbers (`number_rule`) of the rules about parts, whoever wrote them.
+-- Impossible or implausible numbers (`number_rule`) of the rules about parts, shipped or written by users.
 -- Grain: kind, row_key, quantity
 CREATE TABLE rule_fault AS
 WITH ruled_numbers AS (
@@ -23,7 +23,7 @@ WITH ruled_numbers AS (
     GROUP BY n.kind, n.row_key, n.quantity, n.value
 ),
 
--- Query blocks of a family follow one another: one begins at zero queries, each other where another ends.
+-- Ranges of the query blocks of a family must be contiguous: the first begins at zero queries, each other where another ends.
 disordered_blocks AS (
     SELECT CONCAT(s.family, '.', s.candidate) AS row_key
     FROM tiling_strategy AS s
@@ -36,24 +36,24 @@ disordered_blocks AS (
 )
 
 SELECT
-    -- Table of the rule.
+    -- Table that contains the rule.
     n.kind,
-    -- Key of its row, the columns joined by a point.
+    -- Key of the rule's row: its columns, joined by points.
     n.row_key,
-    -- Column of the number.
+    -- Column that contains the number.
     n.quantity,
-    -- Field name of the number: all three, joined by points.
+    -- Field name of the number: table, key and column, joined by points.
     CONCAT(n.kind, '.', n.row_key, '.', n.quantity) AS field,
-    -- Present value, in the unit of the column; null where it is missing.
+    -- Current value, in the unit of the column; null where it is missing.
     n.value,
-    -- Possible or expected values.
+    -- Range of possible or expected values.
     CASE
         WHEN b.row_key IS NOT NULL THEN 'each block of queries begins where another ends'
         ELSE fault_reason(
             COALESCE(n.value, n.rule.least), n.rule.least, n.rule.most, n.rule.plausible_least, n.rule.plausible_most
         )
     END AS rule,
-    -- True for a possible but implausible number: answers that depend on it name it.
+    -- True for a possible but implausible number; answers that depend on the number list it.
     COALESCE(n.value >= n.rule.least AND n.value <= n.rule.most, TRUE) AS is_possible
 FROM ruled_numbers AS n
 LEFT JOIN disordered_blocks AS b ON n.kind = 'tiling_strategy' AND n.quantity = 'from_m' AND b.row_key = n.row_key

@@ -1,4 +1,4 @@
--- Every number of the rules about parts, one per row.
+-- Numbers of the rules about parts, one number per row.
 -- Grain: kind, row_key, quantity
 CREATE VIEW rule_number AS
 WITH listed_numbers AS (
@@ -14,7 +14,7 @@ WITH listed_numbers AS (
     SELECT
         'backend_support' AS kind,
         CONCAT(backend, '.', family, '.', vendor) AS row_key,
-        -- Dispatch `graph` decides the work of the host, whatever the backend.
+        -- Dispatch `graph` decides the work of the host under any backend.
         CASE WHEN dispatch = 'graph' THEN dispatch ELSE backend END AS row_kind,
         family,
         UNNEST(['host_kernel_s', 'host_view_s', 'run_s', 'kernel_gap_fraction', 'chunk_element']) AS quantity,
@@ -135,16 +135,16 @@ WITH listed_numbers AS (
 )
 
 SELECT
-    -- Table of the rule.
+    -- Table that contains the rule.
     kind,
-    -- Key of its row, the columns joined by points; for an efficiency its number.
+    -- Key of the rule's row: its columns, joined by points; for an efficiency, the row's number.
     row_key,
-    -- Kind of the row by which `number_rule` distinguishes bounds.
+    -- Kind of the row, by which `number_rule` selects bounds.
     row_kind,
     -- Family of the parts that the row applies to, or `*`.
     family,
-    -- Column of the number.
+    -- Column that contains the number.
     quantity,
-    -- Value in the unit of the column; null where it is open.
+    -- Value in the unit of the column; null if the row leaves the number open.
     value
 FROM listed_numbers

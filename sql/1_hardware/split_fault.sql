@@ -1,10 +1,10 @@
--- Impossible or implausible numbers of the rules of a split over devices on a backend.
+-- Impossible or implausible numbers of the rules that apply to a split over devices on a backend.
 -- Grain: backend, split
 CREATE VIEW split_fault AS
 SELECT
     y.backend,
     d.split,
-    -- True if one of them is impossible.
+    -- True if any of the numbers is impossible.
     BOOL_OR(NOT f.is_possible) AS is_impossible,
     -- Field names of the numbers.
     STRING_AGG(f.field, ', ' ORDER BY f.field) AS implausible

@@ -1,5 +1,5 @@
--- Framework that trains a split on each backend: the one that the split names, else the default of the backend or of the backend
--- whose kernels it captures.
+-- Training framework of a split on each backend: the framework that the split names, else the default of the backend, or of the
+-- backend whose kernels it captures as a graph.
 -- Grain: backend, split
 CREATE VIEW split_framework AS
 WITH chosen_frameworks AS (
@@ -16,9 +16,9 @@ WITH chosen_frameworks AS (
 SELECT
     c.backend,
     c.split,
-    -- Framework whose factors apply.
+    -- Training framework whose overlap and overhead factors apply.
     c.framework,
-    -- True for the ideal, which names no backend.
+    -- True for the ideal framework, which belongs to no backend.
     COALESCE(f.backend = '*', FALSE) AS is_ideal
 FROM chosen_frameworks AS c
 LEFT JOIN framework AS f ON f.framework = c.framework

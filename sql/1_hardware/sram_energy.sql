@@ -1,5 +1,5 @@
--- Area of every memory on the chip, and the energy of a byte from it at the reference voltage: an access to a bank and the wires
--- over it. A level shared by all units is cut into as many banks as there are units.
+-- Area of every on-chip memory, and its energy per byte at the reference voltage: an access to a bank plus the wires across the
+-- bank. A level shared by all units has as many banks as there are units.
 -- Grain: hardware, level
 CREATE VIEW sram_energy AS
 WITH level_rules AS (
@@ -61,16 +61,16 @@ SELECT
     hardware,
     level,
     scope,
-    -- Banks of the part.
+    -- Number of banks of the part.
     bank_count,
-    -- Size of a bank; a unit's own memory is one bank. [byte]
+    -- Size of a bank; a memory of one unit is one bank. [byte]
     bank_byte,
-    -- Share of a bank's area that is bit cells.
+    -- Share of a bank's area that bit cells occupy.
     fill_fraction,
     -- Area of all banks, without channels. [mm2]
     bank_count * bank_mm2 AS area_mm2,
-    -- Ratio of the energy of a byte in use to that of its array and wires.
+    -- Ratio of the energy of a byte in practice to the energy of the bank and its wires.
     lift,
-    -- Energy of a byte from a bank at the reference voltage, without the way to the bank. [J/byte]
+    -- Energy of a byte from a bank at the reference voltage, without the wires to the bank. [J/byte]
     lift * circuit_j * (access_ratio + wire_ratio * SQRT(bank_mm2)) AS bank_j_per_byte
 FROM placed_banks

@@ -1,5 +1,5 @@
--- Peaks that a part states, moved with its units and clocks: a stated peak keeps its ratio to units * operations per clock * clock.
--- It is that product if only the factors are stated.
+-- Peaks that a part states, scaled with edited units and clocks: a stated peak keeps its ratio to units * operations per clock *
+-- clock. If a part states only these factors, the peak is their product.
 -- Grain: hardware, precision, unit, accumulator
 CREATE VIEW stated_peak AS
 WITH products AS (
@@ -25,7 +25,7 @@ SELECT
     k.accumulator,
     k.cluster,
     k.instruction,
-    -- Units * operations per clock * clock, with 1 for unknown factors, summed over clusters. [ops/s]
+    -- Product of units, operations per clock and clock, with 1 for unknown factors, summed over clusters. [ops/s]
     p.product AS derived_ops_per_s,
     -- Dense peak of the whole part. [ops/s]
     COALESCE(

@@ -1,6 +1,6 @@
--- Behaviour of a backend on a part that it supports: the row of `backend_support` for the part's maker, or the one for all makers.
--- A backend without rows that runs the graph of another one with one kernel per operator (`backend.unfused_backend`) uses the rows
--- of that one.
+-- Properties of a backend on a part that it supports: the row of `backend_support` for the part's vendor, else the row for all
+-- vendors. An unfused counterpart without rows (`backend.unfused_backend`) uses the rows of the backend whose graph it runs with
+-- one kernel per operator.
 -- Grain: hardware, backend
 CREATE VIEW supported_backend AS
 WITH supporting_backends AS (
@@ -19,7 +19,7 @@ chosen_vendors AS (
     GROUP BY h.hardware, b.backend
 ),
 
--- A counterpart of several backends uses the rows of the first by name.
+-- An unfused counterpart of several backends uses the rows of the first by name.
 chosen_rows AS (
     SELECT
         v.hardware,
@@ -35,45 +35,46 @@ chosen_rows AS (
 SELECT
     h.hardware,
     a.backend,
-    -- Backend whose rows apply: itself, or the one whose unfused counterpart it is.
+    -- Backend whose rows apply: the backend itself, or for an unfused counterpart the backend that it is compared with.
     a.row_backend,
-    -- Row of `backend_support` that applies, its key joined by points.
+    -- Row of `backend_support` that applies: the columns of its key, joined by points.
     CONCAT(a.row_backend, '.', h.family, '.', a.row_vendor) AS support_row,
-    -- True for an unfused counterpart without rows of its own.
+    -- True for an unfused counterpart that uses the rows of another backend.
     a.is_counterpart,
     -- Hardware family.
     h.family,
-    -- Maker of the part.
+    -- Vendor of the part.
     h.vendor,
-    -- True for the backend that answers assume on the part; for language models, of the backends that serve.
+    -- True for the backend assumed on this part when the user names none; for language models, for the default among serving
+    -- backends.
     b.is_default AND NOT a.is_counterpart AS is_default,
-    -- Policy used if single precision is asked for without further detail.
+    -- Precision policy used when the user asks for fp32 without naming a policy.
     b.default_precision,
     -- True for a server of language models.
     COALESCE(n.serves, FALSE) AS serves,
-    -- `async_queue`, `serial` or `graph`.
+    -- Way in which the host issues kernels: `async_queue`, `serial` or `graph`.
     b.dispatch,
     -- Host time to issue one kernel, on the part's usual host. [s]
     b.host_kernel_s * COALESCE(u.dispatch_ratio, 1e0) AS host_kernel_s,
-    -- Host time of a view, on the part's usual host. [s]
+    -- Host time to dispatch a view, on the part's usual host. [s]
     b.host_view_s * COALESCE(u.dispatch_ratio, 1e0) AS host_view_s,
-    -- Host time of one whole run, paid once, on the part's usual host. [s]
+    -- Host time of a run's call, paid once per run, on the part's usual host. [s]
     b.run_s * COALESCE(u.dispatch_ratio, 1e0) AS call_s,
     -- Share of the part's gap between kernels that remains under the backend.
     b.kernel_gap_fraction,
-    -- True if a kernel of its own adds the bias of a convolution.
+    -- True if a separate kernel adds the bias of a convolution.
     b.bias_is_kernel,
-    -- True if vector units sum products of half precision in half precision.
+    -- True if vector units accumulate half-precision products in half precision.
     b.sums_in_half,
-    -- Fewest elements per thread of the backend's own loops: a shorter loop does not run on all threads; null when unknown.
+    -- Least number of elements per thread in loops of the backend; a shorter loop does not run on all threads; null when unknown.
     b.chunk_element,
-    -- True if a loop runs on as many threads as it has such chunks, false if on all or one.
+    -- True if a loop runs on one thread per chunk of `chunk_element` elements, false if it runs on all threads or on one.
     b.shares_by_chunk,
-    -- Backend whose efficiencies apply where this one has none; null without one.
+    -- Backend whose efficiencies apply where this backend has none; else null.
     b.efficiency_backend,
-    -- True if a server calls a library for products of many rows.
+    -- True if an inference server calls a library for products of many rows.
     b.calls_library,
-    -- True if the backend runs policies whose format the part does not compute in, in the next wider format.
+    -- True if the backend runs policies in formats that the part does not compute in, by converting to the next wider format.
     b.converts,
     -- Format in which the backend multiplies weights in packed blocks; null if it unpacks them.
     b.packed_precision

@@ -1,7 +1,7 @@
 -- Every number of every part with its origin: a document, a rule, or unknown.
 -- Grain: hardware, field
 CREATE TABLE traced_number AS
--- Stated values of the numbers that may be derived.
+-- Stated values of numbers that rules can derive.
 WITH stated_numbers AS (
     SELECT hardware, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, clock_matrix_hz AS value
     FROM hardware_cluster
@@ -58,7 +58,7 @@ SELECT
     n.stated_value,
     -- Value in the catalog file; null for a number that the file does not state.
     n.catalog_value,
-    -- Unit of all three; null if neither a source nor a rule gives it.
+    -- Unit of the values; null if neither a source nor a rule states the unit.
     n.unit,
     -- Source of the value or of its rule; null for a number without provenance.
     n.source_id,
@@ -66,16 +66,16 @@ SELECT
     n.confidence,
     -- True for a guess or a number without provenance.
     COALESCE(c.is_guess, TRUE) AS is_guess,
-    -- `stated`, `derived` from other numbers, or `assumed`: a guess or without provenance.
+    -- Origin of the number: `stated`, `derived` from other numbers, or `assumed` (a guess, or a number without provenance).
     CASE
         WHEN COALESCE(c.is_guess, TRUE) THEN 'assumed'
         WHEN n.stated_value IS NULL OR c.confidence = 'derived' THEN 'derived'
         ELSE 'stated'
     END AS standing,
-    -- Row of `derivation_rule` that gives the number, or to which a stated one keeps its ratio; null for others and for a product
-    -- of the part's own numbers.
+    -- Row of `derivation_rule` that gives the number, or to whose value a stated number keeps its ratio; null without a rule and
+    -- for a product of other numbers of the part.
     n.derivation_rule,
-    -- Formula of the value: by its source if stated, else by its rule.
+    -- Formula of the value: from the source of a stated number, else from the rule.
     n.formula,
     -- Inputs of the number (`derivation_input`); null without inputs.
     n.basis,

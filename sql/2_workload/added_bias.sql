@@ -1,5 +1,5 @@
--- Convolutions with a bias. cuDNN's forward kernels take no bias: eager PyTorch adds it to the result with a kernel of its own
--- (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds it in the loop that follows.
+-- Convolutions with a bias. cuDNN's forward kernels take no bias: eager PyTorch adds the bias to the result with a separate kernel
+-- (`output.add_(reshape_bias(...))` in ATen's Convolution.cpp). Inductor adds the bias in the loop that follows.
 -- Grain: model, operator_id
 CREATE VIEW added_bias AS
 SELECT

@@ -1,21 +1,21 @@
--- Biases of convolutions that a backend adds with kernels of their own on some parts (`part_support.bias_is_kernel`).
+-- Biases of convolutions that a backend adds with separate kernels on some parts (`part_support.bias_is_kernel`).
 -- Grain: run, insertion_id
 CREATE VIEW bias_kernel AS
 SELECT
     r.run,
-    -- Fused kernel itself, or the one that an inserted kernel serves.
+    -- Number of the fused kernel; for an inserted kernel, of the fused kernel that it serves.
     o.kernel_id,
-    -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
+    -- Kind of insertion: 0 for a fused kernel, 1 for a conversion, 2 for a copy, 3 for a bias.
     CAST(3 AS BIGINT) AS insertion,
-    -- Number within the kind.
+    -- Number of the kernel within its kind of insertion.
     a.operator_id AS insertion_id,
-    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
+    -- Position in the order of issue; inserted kernels have fractional positions between fused kernels.
     o.kernel_id + 0.25e0 AS issue_place,
-    -- Readable name: the operator classes that the kernel fuses.
+    -- Readable name of the kernel: the operator classes that the kernel fuses.
     'bias' AS kernel,
     -- Class of the anchor operator.
     'bias' AS kernel_class,
-    -- Anchor: the operator that determines the class of the kernel.
+    -- Anchor of the kernel: the operator that determines the kernel's class.
     a.operator_id AS anchor_operator_id,
     -- ATen operator of the anchor; `*` for conversions and biases.
     '*' AS operator_name,
@@ -25,19 +25,19 @@ SELECT
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
     -- Number of operators that the kernel executes.
     CAST(1 AS BIGINT) AS operator_count,
-    -- Views that the host dispatches before the kernel.
+    -- Number of views that the host dispatches before the kernel.
     CAST(0 AS BIGINT) AS view_count,
-    -- Activations and model inputs read. [byte]
+    -- Bytes of activations and model inputs read. [byte]
     z.elements * p.bits / 8e0 AS input_byte,
-    -- Weights, buffers and constants read. [byte]
+    -- Bytes of weights, buffers and constants read. [byte]
     zb.elements * p.bits / 8e0 AS weight_byte,
-    -- KV-cache read. [byte]
+    -- Bytes of the KV cache read. [byte]
     0e0 AS kv_cache_byte,
-    -- Results written. [byte]
+    -- Bytes of results written. [byte]
     z.elements * p.bits / 8e0 AS output_byte,
-    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    -- Part of the bytes read that an earlier kernel of the run wrote. [byte]
     z.elements * p.bits / 8e0 AS produced_byte,
-    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
+    -- Size of the largest tensor read or written, weights excluded; the kernel loops over this tensor. [byte]
     z.elements * p.bits / 8e0 AS loop_byte
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.run.backend AND b.adds_bias_kernels

@@ -28,7 +28,7 @@ WITH planned_tensors AS (
         AND rp.operator_id = st.operator_id AND rp.tensor_id = st.tensor_id AND st.direction = 'read'
     INNER JOIN precision AS p ON p.precision = COALESCE(rp.precision, tp.precision)
     LEFT JOIN tensor AS t ON t.model = st.model AND t.tensor_id = st.tensor_id
-    -- A state is an input of the run and is read through views.
+    -- A recurrent state is an input of the run and is read through views.
     LEFT JOIN tensor AS o ON o.model = t.model AND o.tensor_id = t.storage_tensor_id
 ),
 
@@ -74,7 +74,8 @@ moved_tensors AS (
         st.is_produced,
         CASE
             WHEN me.draw_fraction IS NULL THEN LEAST(COALESCE(me.elements, z.chunk_elements), z.chunk_elements)
-            -- Multiples of 1/1024 make sums independent of the order, so that equal kernels have equal shapes.
+            -- Values are rounded to multiples of 1/1024, so that sums do not depend on the order and equal kernels have equal
+            -- shapes.
             ELSE ROUND(
                 z.chunk_elements
                 * met_share(me.draw_fraction, me.elements / NULLIF(z.chunk_elements * me.draw_fraction, 0e0), me.skew) * 1024e0
@@ -109,15 +110,16 @@ SELECT
     backend,
     kernel_id,
     tensor_id,
-    -- `read` or `write`.
+    -- Direction of the transfer: `read` or `write`.
     direction,
-    -- `input`, `weight`, `kv_cache` or `output`.
+    -- Role of the tensor: `input`, `weight`, `kv_cache` or `output`.
     role,
     operator_id,
     -- True if an earlier kernel of the run wrote the tensor.
     is_produced,
-    -- Bytes moved. [byte]
+    -- Bytes that the kernel reads or writes. [byte]
     elements * stored_bits / 8e0 AS moved_byte,
-    -- Bytes moved if every tensor were stored in its own element type (`kernel_tensor.is_wide`). [byte]
+    -- Bytes that the kernel would read or write if every tensor were stored in the element type of the policy
+    -- (`kernel_tensor.is_wide`). [byte]
     elements * bits / 8e0 AS own_byte
 FROM moved_tensors

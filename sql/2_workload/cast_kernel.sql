@@ -1,7 +1,7 @@
--- Conversions that a run's precision policy inserts and that the backend runs as kernels of their own.
+-- Conversions that a run's precision policy inserts and that the backend runs as separate kernels.
 -- Grain: run, insertion_id
 CREATE VIEW cast_kernel AS
--- Materialized: otherwise the planner joins every tensor with every run first.
+-- The table is materialized, because the planner would otherwise join every tensor with every run first.
 WITH cast_tensors AS MATERIALIZED (
     SELECT
         r.run,
@@ -33,19 +33,19 @@ WITH cast_tensors AS MATERIALIZED (
 
 SELECT
     c.run,
-    -- Fused kernel itself, or the one that an inserted kernel serves.
+    -- Number of the fused kernel; for an inserted kernel, of the fused kernel that it serves.
     c.kernel_id,
-    -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
+    -- Kind of insertion: 0 for a fused kernel, 1 for a conversion, 2 for a copy, 3 for a bias.
     CAST(1 AS BIGINT) AS insertion,
-    -- Number within the kind.
+    -- Number of the kernel within its kind of insertion.
     c.cast_id AS insertion_id,
-    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
+    -- Position in the order of issue; inserted kernels have fractional positions between fused kernels.
     c.kernel_id - 0.5e0 AS issue_place,
-    -- Readable name: the operator classes that the kernel fuses.
+    -- Readable name of the kernel: the operator classes that the kernel fuses.
     'cast' AS kernel,
     -- Class of the anchor operator.
     'cast' AS kernel_class,
-    -- Anchor: the operator that determines the class of the kernel.
+    -- Anchor of the kernel: the operator that determines the kernel's class.
     c.operator_id AS anchor_operator_id,
     -- ATen operator of the anchor; `*` for conversions and biases.
     '*' AS operator_name,
@@ -55,19 +55,19 @@ SELECT
     c.run_layout AS layout,
     -- Number of operators that the kernel executes.
     CAST(1 AS BIGINT) AS operator_count,
-    -- Views that the host dispatches before the kernel.
+    -- Number of views that the host dispatches before the kernel.
     CAST(0 AS BIGINT) AS view_count,
-    -- Activations and model inputs read. [byte]
+    -- Bytes of activations and model inputs read. [byte]
     CASE WHEN c.is_constant THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS input_byte,
-    -- Weights, buffers and constants read. [byte]
+    -- Bytes of weights, buffers and constants read. [byte]
     CASE WHEN c.is_constant THEN z.elements * c.from_bits / 8e0 ELSE 0e0 END AS weight_byte,
-    -- KV-cache read. [byte]
+    -- Bytes of the KV cache read. [byte]
     0e0 AS kv_cache_byte,
-    -- Results written. [byte]
+    -- Bytes of results written. [byte]
     z.elements * c.to_bits / 8e0 AS output_byte,
-    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    -- Part of the bytes read that an earlier kernel of the run wrote. [byte]
     CASE WHEN c.producer_operator_id IS NULL THEN 0e0 ELSE z.elements * c.from_bits / 8e0 END AS produced_byte,
-    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
+    -- Size of the largest tensor read or written, weights excluded; the kernel loops over this tensor. [byte]
     z.elements * c.to_bits / 8e0 AS loop_byte
 FROM cast_tensors AS c
 INNER JOIN tensor_size AS z

@@ -1,5 +1,5 @@
--- Tensors that stay inside a kernel although one of its matrix operators reads them: the links of a domain-flow chain, which must
--- fit on the chip between producer and consumer. A key-value cache is read from memory, whichever kernel it belongs to.
+-- Tensors that stay inside a kernel although a matrix operator of the kernel reads them: the links of a domain-flow chain, which
+-- must fit on the chip between producer and consumer. A KV cache is always read from memory.
 -- Grain: run, kernel_id, tensor_id
 CREATE VIEW chain_tensor AS
 WITH matrix_reads AS MATERIALIZED (
@@ -42,7 +42,7 @@ chain_links AS (
     INNER JOIN precision AS p ON p.precision = tp.precision
 ),
 
--- Materialized: otherwise the planner joins every tensor with every run first.
+-- The table is materialized, because the planner would otherwise join every tensor with every run first.
 run_links AS MATERIALIZED (
     SELECT
         r.run,

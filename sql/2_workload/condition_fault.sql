@@ -1,4 +1,4 @@
--- Impossible or implausible numbers (`number_rule`) of scenarios and of the rules about runs, whoever wrote them.
+-- Impossible or implausible numbers (`number_rule`) of scenarios and of the rules about runs, shipped or written by users.
 -- Grain: kind, row_key, quantity
 CREATE VIEW condition_fault AS
 WITH listed_numbers AS (
@@ -74,19 +74,19 @@ ruled_numbers AS (
 )
 
 SELECT
-    -- Table of the number.
+    -- Table that contains the number.
     kind,
-    -- Key of its row.
+    -- Key of the row that contains the number.
     row_key,
-    -- Column of the number.
+    -- Column that contains the number.
     quantity,
-    -- Field name of the number: all three, joined by points.
+    -- Field name of the number: table, key and column, joined by points.
     CONCAT(kind, '.', row_key, '.', quantity) AS field,
-    -- Present value, in the unit of the column.
+    -- Current value, in the unit of the column.
     value,
-    -- Possible or expected values.
+    -- Range of possible or expected values.
     fault_reason(value, rule.least, rule.most, rule.plausible_least, rule.plausible_most) AS rule,
-    -- True for a possible but implausible number: answers that depend on it name it.
+    -- True for a possible but implausible number; answers that depend on the number list it.
     value >= rule.least AND value <= rule.most AS is_possible
 FROM ruled_numbers
 WHERE NOT (value >= rule.least AND value <= rule.most AND value >= rule.plausible_least AND value <= rule.plausible_most)

@@ -15,24 +15,24 @@ convolutions AS (
         weight.elements * p.bits / 8e0 AS weight_byte,
         image.elements * p.bits / 8e0 AS image_byte,
         w.output_byte,
-        -- PyTorch multiplies one small image itself, as a matrix of its columns.
+        -- PyTorch computes the convolution of one small image as its own matrix product (im2col).
         w.compute_precision = 'fp32' AND COALESCE(z.samples = 1e0 AND z.image <= cn.value, FALSE) AS is_native,
         NOT a.plans_layout AND w.layout = 'nchw' AS is_nchw,
-        -- A view of one sample has a batch stride of 0, which ATen does not recognize as channels-last: it copies the image and convolves
-        -- in nchw, unless weights of several taps show the format (`mkldnn_conv_use_channels_last`).
+        -- A view of one sample has a batch stride of 0, which ATen does not recognize as channels-last. ATen then copies the image
+        -- and convolves in nchw, unless weights of several taps show the format (`mkldnn_conv_use_channels_last`).
         a.plans_layout AND r.run_layout = 'nhwc' AND r.run.batch = 1 AND COALESCE(z.taps, 1e0) = 1e0
         AND t.is_batch_first AND t.shape <> s.shape AS hides_format,
         c.tensor_id IS NOT NULL AS is_copied,
-        -- Images with fewer channels than a block are read without reordering.
+        -- oneDNN reads images with fewer channels than a block without reordering.
         COALESCE(z.k >= cb.value * z.taps, TRUE) AS is_image_blocked,
         -- A backend that plans channels-last reorders weights of several taps in every run.
         a.plans_layout AND COALESCE(z.taps > 1e0, FALSE) AS is_put_last,
-        -- cuDNN converts channels-last groups to nchw and back unless their number of channels is a power of two: groups of 24, 40, 48,
-        -- 56, 112, 120 and 168 channels take as much longer in channels-last as two such copies (timm's RegNets on RTX 3090 and 4090);
-        -- groups of 8, 16 and 128 do not.
+        -- cuDNN converts channels-last groups to nchw and back unless their number of channels is a power of two: groups of 24, 40,
+        -- 48, 56, 112, 120 and 168 channels take longer in channels-last by the time of two such copies (timm's RegNets on RTX 3090
+        -- and 4090); groups of 8, 16 and 128 do not.
         w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
         AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
-        -- Under a kernel of one tap and stride 1 the image is its own matrix of columns.
+        -- For a kernel of one tap and stride 1, the image needs no im2col copy.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
     FROM run AS r
     INNER JOIN aten_backends AS a ON a.backend = r.run.backend
@@ -82,24 +82,24 @@ blocked_images AS (
 SELECT
     run,
     kernel_id,
-    -- True if PyTorch multiplies matrices itself.
+    -- True if PyTorch computes the convolution as its own matrix product instead of calling oneDNN.
     is_native,
-    -- True if ATen does not recognize a channels-last image and copies it.
+    -- True if ATen copies a channels-last image, because it does not recognize the format.
     is_misread,
-    -- Memory during the call for oneDNN's reordered tensors, or for the columns. [byte]
+    -- Scratch memory during the call: oneDNN's reordered tensors, or the im2col matrix. [byte]
     CASE
         WHEN is_native THEN column_byte
         ELSE copied_byte + GREATEST(weight_byte + blocked_image_byte, blocked_output_byte)
     END AS scratch_byte,
-    -- Memory during the call for channels-last weights. [byte]
+    -- Scratch memory during the call for channels-last weights. [byte]
     channels_last_byte,
-    -- Bytes of image and result read and written by a GPU library's conversions of the format. [byte]
+    -- Bytes that a GPU library reads and writes to convert the memory format of image and result. [byte]
     CASE WHEN is_converted THEN 2e0 * (image_byte + output_byte) ELSE 0e0 END AS converted_byte,
-    -- Bytes read and written to reorder tensors. [byte]
+    -- Bytes that a processor's library reads and writes to reorder tensors. [byte]
     2e0 * (
         channels_last_byte
         + CASE WHEN is_native THEN column_byte ELSE weight_byte + blocked_image_byte + blocked_output_byte END
-        -- A copy listed in `layout_copy` is a kernel of its own.
+        -- A copy listed in `layout_copy` is a separate kernel.
         + CASE WHEN is_copied THEN 0e0 ELSE copied_byte END
     ) AS reorder_byte
 FROM blocked_images

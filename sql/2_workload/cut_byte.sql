@@ -1,5 +1,5 @@
--- Bytes that would cross a cut of the run after each kernel: results of this and earlier kernels that later kernels read. Views of
--- one storage count once; model inputs and weights do not count.
+-- Bytes that would cross a cut of the run after each kernel: results of this kernel and of earlier kernels that later kernels read.
+-- Views of one storage count once; model inputs and weights do not count.
 -- Grain: run, kernel_id
 CREATE VIEW cut_byte AS
 WITH crossing_storages AS (

@@ -1,5 +1,6 @@
--- Algorithm of a depthwise convolution of PyTorch on a GPU where it differs from that of its layout's efficiency rows
--- (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen). Backends that do not call ATen have no rows.
+-- Algorithm of a depthwise convolution in PyTorch on a GPU, if it differs from the algorithm that the layout's efficiency rows
+-- describe (`use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` in ATen). Backends that do not call ATen have no
+-- rows.
 -- Grain: run, kernel_id
 CREATE VIEW depthwise_call AS
 WITH aten_backends AS (
@@ -21,7 +22,7 @@ limits AS (
     FROM library_constant
 ),
 
--- Each step is materialized: otherwise the planner joins every tensor of a run with every other first.
+-- Each table is materialized, because the planner would otherwise join every tensor of a run with every other first.
 called_kernels AS MATERIALIZED (
     SELECT
         w.run,
@@ -64,7 +65,7 @@ convolutions AS (
         w.layout,
         w.compute_precision = 'fp16' AS is_half,
         w.run.batch = 1 AS is_one_sample,
-        -- A result takes one product per tap.
+        -- A result needs one multiplication per tap.
         z.macs / NULLIF(z.threads, 0e0) AS taps,
         -- The square of the stride, changed by rounding at the border.
         w.image_elements / NULLIF(z.threads, 0e0) AS thinning,
@@ -77,8 +78,8 @@ convolutions AS (
         AND z.operator_id = w.anchor_operator_id AND z.step = 'main'
 ),
 
--- In nchw cuDNN runs halves with square kernels of side 1, 3 and 5 at stride 1 and, for enough work, stride 2; PyTorch's kernel of
--- one thread per result runs the rest. In channels-last cuDNN runs all, with tuned kernels up to 7 x 7.
+-- In nchw, cuDNN runs half-precision convolutions with square kernels of side 1, 3 and 5 at stride 1 and, for enough work, stride
+-- 2; PyTorch's kernel with one thread per result runs all others. In channels-last, cuDNN runs all, with tuned kernels up to 7 x 7.
 given_convolutions AS (
     SELECT
         c.*,
@@ -105,8 +106,8 @@ given_convolutions AS (
 SELECT
     run,
     kernel_id,
-    -- `own`: PyTorch's kernel for few taps; `wide`: PyTorch's kernel for many taps in nchw, cuDNN's for all sizes in channels-last;
-    -- null: the kernel of its layout's efficiency rows.
+    -- Algorithm: `own` (PyTorch's kernel for few taps), `wide` (PyTorch's kernel for many taps in nchw, cuDNN's kernel for all
+    -- sizes in channels-last), or null (the kernel that the layout's efficiency rows describe).
     CASE
         WHEN layout = 'nhwc' AND taps > most_taps THEN 'wide'
         WHEN layout = 'nchw' AND NOT is_given AND taps > most_short_taps THEN 'wide'

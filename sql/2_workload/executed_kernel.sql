@@ -12,7 +12,7 @@ WITH planned_kernels AS (
     SELECT * FROM bias_kernel
 ),
 
--- Kernels that a decode step does not run.
+-- Kernels that run only in prefill, not in a decode step.
 prompt_kernels AS (
     SELECT r.run, k.kernel_id
     FROM run AS r
@@ -27,7 +27,7 @@ all_kernels AS (
     WHERE p.kernel_id IS NULL
 ),
 
--- Runs of a backend under one policy and layout have the same kernels, except those of prompts, so only the first run is numbered.
+-- Runs of a backend under one policy and layout have the same kernels, except for prompts. So only the first run is numbered.
 first_runs AS (
     SELECT
         r.run,
@@ -38,14 +38,14 @@ first_runs AS (
     LEFT JOIN (SELECT DISTINCT run FROM prompt_kernels) AS p ON p.run = r.run
 ),
 
--- Inserted kernels have numbers after the fused ones.
+-- Inserted kernels are numbered after the fused kernels.
 numbered_kernels AS (
     SELECT
         k.run,
         k.insertion,
         k.insertion_id,
         ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.issue_place, k.insertion, k.insertion_id) - 1 AS position,
-        -- Numbers after the last fused kernel, because a policy's framework version may not run all of them.
+        -- Numbering starts after the last fused kernel, because a policy's framework version may not run all inserted kernels.
         ROW_NUMBER() OVER (PARTITION BY k.run ORDER BY k.insertion, k.insertion_id)
         - SUM(CASE WHEN k.insertion = 0 THEN 1 ELSE 0 END) OVER (PARTITION BY k.run)
         + MAX(CASE WHEN k.insertion = 0 THEN k.kernel_id ELSE -1 END) OVER (PARTITION BY k.run) AS number,
@@ -74,7 +74,7 @@ SELECT
     run,
     -- Kernel number; inserted conversions, copies and biases have numbers after the fused kernels.
     CASE WHEN insertion = 0 THEN kernel_id ELSE CAST(number AS BIGINT) END AS kernel_id,
-    -- Fused kernel itself, or the one that an inserted kernel serves.
+    -- Number of the fused kernel; for an inserted kernel, of the fused kernel that it serves.
     kernel_id AS fused_kernel_id,
     -- Position in the order of execution, from 0.
     position,
@@ -86,9 +86,10 @@ SELECT
     layout,
     operator_count,
     view_count,
-    -- Views that the host dispatches before this kernel, including those before earlier kernels.
+    -- Number of views that the host dispatches from the start of the run up to this kernel.
     CAST(issued_view_count AS BIGINT) AS issued_view_count,
-    -- Bias kernels of convolutions up to and including this kernel; some parts run none (`part_support.bias_is_kernel`).
+    -- Number of bias kernels of convolutions up to and including this kernel; some parts run no bias kernels
+    -- (`part_support.bias_is_kernel`).
     CAST(issued_bias_count AS BIGINT) AS issued_bias_count,
     input_byte,
     weight_byte,
@@ -96,6 +97,6 @@ SELECT
     output_byte,
     produced_byte,
     loop_byte,
-    -- All bytes that cross the kernel's border. [byte]
+    -- Sum of all bytes that cross the kernel's border. [byte]
     input_byte + weight_byte + kv_cache_byte + output_byte AS traffic_byte
 FROM placed_kernels

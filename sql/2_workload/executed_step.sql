@@ -1,8 +1,8 @@
--- Steps of every operator that a kernel executes in a run, each with its element type. In an attention with a causal mask, backends
+-- Steps of every operator that a kernel executes in a run, each with its element type. In attention with a causal mask, backends
 -- that work in blocks of queries (`causal_block`) skip the keys that no query of the block sees.
 -- Grain: run, kernel_id, operator_id, step
 CREATE VIEW executed_step AS
--- Materialized: otherwise the planner joins every step with every size first.
+-- The table is materialized, because the planner would otherwise join every step with every size first.
 WITH planned_steps AS MATERIALIZED (
     SELECT
         r.model,
@@ -68,24 +68,25 @@ SELECT
     -- Element type of the arithmetic.
     compute_precision,
     chunk_count,
-    -- True for a product of so few rows that the backend runs it with kernels for the vector units.
+    -- True for a product of so few rows that the backend uses kernels for the vector units.
     COALESCE(m <= vector_rows AND operator_class <> 'attention', FALSE) AS is_row_wise,
-    -- True for a linear layer's product of so few rows that the engine's version runs it on the vector units alone.
+    -- True for a linear layer's product of so few rows that the engine's version uses the vector units only.
     COALESCE(m <= linear_vector_rows AND operator_class = 'linear', FALSE) AS is_vector_only,
-    -- Multiply-accumulates without the skipped ones.
+    -- Number of multiply-accumulates, without those of skipped keys.
     macs * seen_fraction AS macs,
-    -- Operations without the skipped ones.
+    -- Number of operations, without those on skipped keys.
     flops * seen_fraction AS flops,
-    -- Multiply-accumulates with the skipped ones.
+    -- Number of multiply-accumulates, skipped keys included.
     macs AS model_macs,
-    -- Operations with the skipped ones.
+    -- Number of operations, skipped keys included.
     flops AS model_flops,
     threads * CASE WHEN step IN ('qk', 'softmax', 'av_left') THEN seen_fraction ELSE 1e0 END AS threads,
     accesses,
     m,
-    -- GEMM columns of one group without the skipped ones: scores are the columns of `qk` and of the gradient of the weights.
+    -- Number of GEMM columns of one group without skipped keys: keys are the columns of `qk` and of the gradient of the attention
+    -- weights.
     n * CASE WHEN step IN ('qk', 'av_left') THEN seen_fraction ELSE 1e0 END AS n,
-    -- GEMM reduction length without the skipped part: all other products of an attention sum over scores.
+    -- GEMM reduction length without skipped keys: all other products of attention sum over keys.
     k * CASE WHEN step IN ('qk', 'av_left') THEN 1e0 ELSE seen_fraction END AS k,
     gemm_count,
     rounds,

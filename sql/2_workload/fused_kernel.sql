@@ -3,19 +3,19 @@
 CREATE VIEW fused_kernel AS
 SELECT
     r.run,
-    -- Fused kernel itself, or the one that an inserted kernel serves.
+    -- Number of the fused kernel; for an inserted kernel, of the fused kernel that it serves.
     k.kernel_id,
-    -- Kind of insertion, by which inserted kernels are numbered; 0 for a fused kernel.
+    -- Kind of insertion: 0 for a fused kernel, 1 for a conversion, 2 for a copy, 3 for a bias.
     CAST(0 AS BIGINT) AS insertion,
-    -- Number within the kind.
+    -- Number of the kernel within its kind of insertion.
     k.kernel_id AS insertion_id,
-    -- Position in the order of issue; inserted kernels have fractions between the fused ones.
+    -- Position in the order of issue; inserted kernels have fractional positions between fused kernels.
     CAST(k.kernel_id AS DOUBLE) AS issue_place,
-    -- Readable name: the operator classes that the kernel fuses.
+    -- Readable name of the kernel: the operator classes that the kernel fuses.
     k.kernel,
     -- Class of the anchor operator.
     k.kernel_class,
-    -- Anchor: the operator that determines the class of the kernel.
+    -- Anchor of the kernel: the operator that determines the kernel's class.
     k.anchor_operator_id,
     -- ATen operator of the anchor, with `_masked` appended for an attention with a mask, for which libraries use other kernels; `*`
     -- for conversions and biases.
@@ -29,19 +29,19 @@ SELECT
     CASE WHEN l.layout <> 'view' THEN l.layout ELSE r.run_layout END AS layout,
     -- Number of operators that the kernel executes.
     k.operator_count,
-    -- Views that the host dispatches before the kernel.
+    -- Number of views that the host dispatches before the kernel.
     k.view_count,
-    -- Activations and model inputs read. [byte]
+    -- Bytes of activations and model inputs read. [byte]
     COALESCE(t.input_byte, 0e0) AS input_byte,
-    -- Weights, buffers and constants read. [byte]
+    -- Bytes of weights, buffers and constants read. [byte]
     COALESCE(t.weight_byte, 0e0) AS weight_byte,
-    -- KV-cache read. [byte]
+    -- Bytes of the KV cache read. [byte]
     COALESCE(t.kv_cache_byte, 0e0) AS kv_cache_byte,
-    -- Results written. [byte]
+    -- Bytes of results written. [byte]
     COALESCE(t.output_byte, 0e0) AS output_byte,
-    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    -- Part of the bytes read that an earlier kernel of the run wrote. [byte]
     COALESCE(t.produced_byte, 0e0) AS produced_byte,
-    -- Largest tensor read or written other than weights, over which the kernel loops. [byte]
+    -- Size of the largest tensor read or written, weights excluded; the kernel loops over this tensor. [byte]
     COALESCE(t.largest_byte, 0e0) AS loop_byte
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.run.backend

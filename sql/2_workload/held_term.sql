@@ -1,7 +1,7 @@
--- Sizes of the storages in memory at each kernel that may be the peak of a run's activations at some batch, as fixed_byte +
--- sample_byte * batch, with a count of equal ones. A kernel is left out if the fastest-growing kernel needs more memory already at
--- batch 1, even after rounding up every block. Only models with a symbolic batch whose storages grow at most linearly with it have
--- rows.
+-- Storages in memory at each kernel where activation memory may peak at some batch. A storage's size is fixed_byte + sample_byte *
+-- batch; storages of equal size share a row with a count. A kernel is left out if the fastest-growing kernel already needs more
+-- memory at batch 1, even after rounding up every block. Only models with a symbolic batch whose storages grow at most linearly
+-- with the batch have rows.
 -- Grain: run, kernel_id, fixed_byte, sample_byte
 CREATE TABLE held_term AS
 WITH growing_plans AS (
@@ -93,7 +93,7 @@ SELECT
     c.kernel_id,
     c.fixed_byte,
     c.sample_byte,
-    -- Number of storages of that size at the kernel.
+    -- Number of storages of this size at the kernel.
     c.storage_count
 FROM run AS r
 INNER JOIN counted_storages AS c

@@ -1,4 +1,4 @@
--- Weights that a kernel of a run needs in memory, even if it reads only some of them.
+-- Weights that a kernel of a run needs in memory, even if the kernel reads only some of them.
 -- Grain: run, kernel_id
 CREATE VIEW held_weight AS
 WITH read_weights AS (
@@ -18,7 +18,7 @@ SELECT
     w.kernel_id,
     -- Size of the weights. [byte]
     SUM(z.elements * w.bits / 8e0) AS held_byte,
-    -- Size of those that a step of training changes. [byte]
+    -- Size of the weights that a training step updates. [byte]
     SUM(CASE WHEN w.is_trained THEN z.elements * w.bits / 8e0 ELSE 0e0 END) AS trained_byte
 FROM run AS r
 INNER JOIN read_weights AS w ON w.model = r.run.model AND w.backend = r.run.backend AND w.precision = r.run.precision

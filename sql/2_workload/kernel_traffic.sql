@@ -4,17 +4,17 @@ CREATE VIEW kernel_traffic AS
 SELECT
     b.run,
     b.kernel_id,
-    -- Activations and model inputs read. [byte]
+    -- Bytes of activations and model inputs read. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'input' THEN b.moved_byte ELSE 0e0 END) AS input_byte,
-    -- Weights, buffers and constants read. [byte]
+    -- Bytes of weights, buffers and constants read. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'weight' THEN b.moved_byte ELSE 0e0 END) AS weight_byte,
-    -- KV-cache read. [byte]
+    -- Bytes of the KV cache read. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.role = 'kv_cache' THEN b.moved_byte ELSE 0e0 END) AS kv_cache_byte,
-    -- Results written. [byte]
+    -- Bytes of results written. [byte]
     SUM(CASE WHEN b.direction = 'write' THEN b.moved_byte ELSE 0e0 END) AS output_byte,
-    -- Part of the reads that an earlier kernel of the run wrote. [byte]
+    -- Part of the bytes read that an earlier kernel of the run wrote. [byte]
     SUM(CASE WHEN b.direction = 'read' AND b.is_produced THEN b.moved_byte ELSE 0e0 END) AS produced_byte,
-    -- Largest activation, model input or result that crosses the border. [byte]
+    -- Size of the largest activation, model input or result that crosses the border. [byte]
     MAX(CASE WHEN b.role IN ('input', 'output') THEN b.moved_byte ELSE 0e0 END) AS largest_byte
 FROM border_byte AS b
 WHERE b.backend = b.run_backend

@@ -1,5 +1,5 @@
--- Weights and work of a run's forward pass that tensor parallel splits, grouped by the number of heads, on which the share of a
--- device depends. Groups without heads have 0.
+-- Weights and work of a run's forward pass that tensor parallelism splits, grouped by number of heads, because a device's share
+-- depends on this number.
 -- Grain: run, place, is_core, pieces, fewer_pieces, fewer_fraction
 CREATE TABLE layered_piece AS
 WITH split_kernels AS (
@@ -20,18 +20,18 @@ WITH split_kernels AS (
 
 SELECT
     run,
-    -- `block` for the layers, `end` for the operators outside of them.
+    -- Position in the model: `block` for the layers, `end` for the operators outside of the layers.
     place,
-    -- True for the core of an attention.
+    -- True for an attention core (scores, softmax and weighted values).
     is_core,
-    -- Number of heads of its features; 0 without heads.
+    -- Number of heads that the group's features belong to; 0 without heads.
     pieces,
-    -- Number of heads of its keys; 0 without heads.
+    -- Number of key-value heads; 0 without heads.
     fewer_pieces,
     fewer_fraction,
-    -- Size of its weights, without those of experts. [byte]
+    -- Size of the group's weights, experts excluded. [byte]
     SUM(weight_byte) AS weight_byte,
-    -- Multiply-accumulates of the group.
+    -- Number of multiply-accumulates of the group.
     SUM(macs) AS macs
 FROM split_kernels
 GROUP BY run, place, is_core, pieces, fewer_pieces, fewer_fraction

@@ -1,5 +1,6 @@
--- A run divided into its equal layers and the operators before and after them: weights, bytes of the collectives of tensor and
--- expert parallel, and bytes passed from layer to layer. Values are sums over all layers of the whole run on one device.
+-- Weights and transfers of a run, divided into the equal layers and the operators before and after the layers: bytes of weights,
+-- bytes of the collectives of tensor and expert parallelism, and bytes passed from layer to layer. Values are sums over all layers
+-- of the whole run on one device.
 -- Grain: run
 CREATE TABLE layered_run AS
 WITH kernel_sums AS (
@@ -47,63 +48,63 @@ SELECT
     s.run,
     -- Number of equal layers.
     CAST(s.block_count AS BIGINT) AS block_count,
-    -- Weights before the layers. [byte]
+    -- Size of the weights before the layers. [byte]
     s.first_weight_byte,
-    -- Weights after the layers. [byte]
+    -- Size of the weights after the layers. [byte]
     s.last_weight_byte,
-    -- Weights of the layers. [byte]
+    -- Size of the weights of the layers. [byte]
     s.block_weight_byte,
-    -- Weights shared by operators before and after the layers, counted once. [byte]
+    -- Size of the tied weights, which operators before and after the layers share, counted once. [byte]
     GREATEST(0e0, s.first_weight_byte + s.last_weight_byte + s.block_weight_byte - w.weight_byte) AS tied_weight_byte,
-    -- Part of the weights outside of layers that tensor parallel splits. [byte]
+    -- Part of the weights outside of layers that tensor parallelism splits. [byte]
     s.end_split_weight_byte,
-    -- Part of the layers' weights that tensor parallel splits. [byte]
+    -- Part of the layers' weights that tensor parallelism splits. [byte]
     s.block_split_weight_byte,
     -- Part of the layers' weights that belongs to experts. [byte]
     s.expert_weight_byte,
-    -- Part of `first_weight_byte` that a step of training changes. [byte]
+    -- Part of `first_weight_byte` that a training step updates. [byte]
     s.first_trained_byte,
-    -- Part of `last_weight_byte` that a step of training changes. [byte]
+    -- Part of `last_weight_byte` that a training step updates. [byte]
     s.last_trained_byte,
-    -- Part of `block_weight_byte` that a step of training changes. [byte]
+    -- Part of `block_weight_byte` that a training step updates. [byte]
     s.block_trained_byte,
-    -- Part of `tied_weight_byte` that a step of training changes. [byte]
+    -- Part of `tied_weight_byte` that a training step updates. [byte]
     GREATEST(0e0, s.first_trained_byte + s.last_trained_byte + s.block_trained_byte - w.trained_weight_byte) AS tied_trained_byte,
-    -- Part of `end_split_weight_byte` that a step of training changes. [byte]
+    -- Part of `end_split_weight_byte` that a training step updates. [byte]
     s.end_split_trained_byte,
-    -- Part of `block_split_weight_byte` that a step of training changes. [byte]
+    -- Part of `block_split_weight_byte` that a training step updates. [byte]
     s.block_split_trained_byte,
-    -- Part of `expert_weight_byte` that a step of training changes. [byte]
+    -- Part of `expert_weight_byte` that a training step updates. [byte]
     s.expert_trained_byte,
-    -- Bytes of the all-reduces in the layers' forward pass. [byte]
+    -- Bytes that all-reduces combine in the layers' forward pass. [byte]
     s.forward_reduce_byte,
-    -- Bytes of the all-reduces in the layers' backward pass. [byte]
+    -- Bytes that all-reduces combine in the layers' backward pass. [byte]
     s.backward_reduce_byte,
     -- Number of all-reduces in the layers' forward pass.
     CAST(s.forward_reduce_count AS BIGINT) AS forward_reduce_count,
     -- Number of all-reduces in the layers' backward pass.
     CAST(s.backward_reduce_count AS BIGINT) AS backward_reduce_count,
-    -- Bytes of the all-reduces outside of layers. [byte]
+    -- Bytes that all-reduces combine outside of layers. [byte]
     s.end_reduce_byte,
     -- Number of all-reduces outside of layers.
     CAST(s.end_reduce_count AS BIGINT) AS end_reduce_count,
-    -- Bytes of the all-gathers in the layers. [byte]
+    -- Bytes that all-gathers collect in the layers. [byte]
     s.block_gather_byte,
     -- Number of all-gathers in the layers.
     CAST(s.block_gather_count AS BIGINT) AS block_gather_count,
-    -- Bytes of the all-gathers outside of layers. [byte]
+    -- Bytes that all-gathers collect outside of layers. [byte]
     s.end_gather_byte,
     -- Number of all-gathers outside of layers.
     CAST(s.end_gather_count AS BIGINT) AS end_gather_count,
-    -- Bytes of the exchanges with experts in the forward pass. [byte]
+    -- Bytes of the all-to-alls of expert parallelism in the forward pass. [byte]
     s.forward_exchange_byte,
-    -- Bytes of the exchanges with experts in the backward pass. [byte]
+    -- Bytes of the all-to-alls of expert parallelism in the backward pass. [byte]
     s.backward_exchange_byte,
-    -- Number of exchanges with experts in the forward pass.
+    -- Number of all-to-alls of expert parallelism in the forward pass.
     CAST(s.forward_exchange_count AS BIGINT) AS forward_exchange_count,
     -- Bytes that one layer passes to the next. [byte]
     s.hidden_byte,
-    -- Number of experts of a layer; null without experts.
+    -- Number of experts per layer; null without experts.
     s.expert_count
 FROM kernel_sums AS s
 INNER JOIN resident_byte AS w ON w.run = s.run

@@ -1,7 +1,7 @@
--- Bytes that a server with single-precision activations writes and reads again to call a library for its products (llama.cpp:
--- cuBLAS above a few tokens per step): packed weights expanded to 16 bits, converted operands and results, and the scores of
--- attentions, which no fused kernel computes (written, read and written by the softmax, converted, and read). Backends that keep
--- activations in the policy's format have no rows.
+-- Bytes that an inference server with single-precision activations writes and reads around calls of a library for products
+-- (llama.cpp: cuBLAS above a few tokens per step): packed weights expanded to 16 bits, converted operands and results, and
+-- attention scores, because attention is not fused (scores are written, read and written by the softmax, converted, and read).
+-- Backends that keep activations in the policy's format have no rows.
 -- Grain: run, kernel_id
 CREATE VIEW library_call AS
 WITH products AS (
@@ -18,14 +18,14 @@ WITH products AS (
 SELECT
     w.run,
     w.kernel_id,
-    -- Bytes of the scores of attentions, written and read again. [byte]
+    -- Bytes read and written for attention scores. [byte]
     p.score_elements * (4e0 * r.activation_bits + 32e0) / 8e0 AS score_byte,
-    -- Bytes of operands and results converted around the call. [byte]
+    -- Bytes read and written to convert operands and results around the call. [byte]
     CASE
         WHEN p.weight_elements = 0e0 OR r.run.batch * r.run.sequence <= c.value THEN 0e0
         ELSE (w.input_byte + w.output_byte) * (r.activation_bits + 16e0) / NULLIF(r.activation_bits, 0)
     END AS operand_byte,
-    -- Bytes of packed weights that are read, and written in 16 bits. [byte]
+    -- Bytes read and written to unpack weights: packed weights are read, 16-bit weights are written. [byte]
     CASE
         WHEN r.run.batch * r.run.sequence <= c.value OR w.weight_byte >= 2e0 * p.weight_elements THEN 0e0
         ELSE w.weight_byte + 2e0 * p.weight_elements

@@ -5,11 +5,11 @@ CREATE VIEW linear_call AS
 SELECT
     w.run,
     w.kernel_id,
-    -- True if the rows of both operands start a multiple of 2 KiB apart. They then share two of the 64 sets of a first-level cache
-    -- with 8 or 12 ways, so that a tile's rows evict one another (set conflicts, Hennessy and Patterson, appendix B) if the library
-    -- reads them in place: MKL does on Intel's processors, not on AMD's.
+    -- True if the rows of both operands start a multiple of 2 KiB apart. The rows then share two of the 64 sets of a first-level
+    -- cache with 8 or 12 ways, so that a tile's rows evict one another (conflict misses, Hennessy and Patterson, appendix B) if the
+    -- library reads rows in place, as MKL does on Intel's processors but not on AMD's.
     (z.k * p.bits / 8e0) % c.value = 0e0 AS is_aliased,
-    -- Bytes of the bias written to every row of the result, and read again. [byte]
+    -- Bytes written and read back to fill every row of the result with the bias. [byte]
     CASE WHEN b.tensor_id IS NULL THEN 0e0 ELSE 2e0 * z.gemm_count * z.m * z.n * p.bits / 8e0 END AS reorder_byte
 FROM run AS r
 INNER JOIN backend AS a ON a.backend = r.run.backend AND a.calls_aten

@@ -1,6 +1,7 @@
--- Ingested model of a measured row, found by the source's name (with a resolution if it differs from the source's own) or by the
--- model's name. A model with another number of parameters is refused, because it is another network under the same name (for
--- instance re-parameterized for inference). The tolerance is the rounding to two decimals of a million (timm's result files).
+-- Ingested model that each measurement belongs to, found by the source's name (with the resolution if it differs from the source's
+-- default) or by the model's name. A model whose number of parameters differs is refused, because the measured network is another
+-- one of the same name (for instance re-parameterized for inference). The tolerance is the rounding to two decimals of a million
+-- (timm's result files).
 -- Grain: measurement_id
 CREATE VIEW measured_model AS
 WITH named_models AS (
@@ -21,9 +22,9 @@ candidates AS (
 
 SELECT
     measurement_id,
-    -- Ingested model, the first by name of several; null if none has the name.
+    -- Ingested model; the first by name if several match, null if no model matches.
     COALESCE(MIN(CASE WHEN is_same THEN model END), MIN(model)) AS model,
-    -- `matched`; `refused` if the numbers of parameters differ; `none` if no ingested model has the name.
+    -- Result of the search: `matched`, `refused` if the numbers of parameters differ, or `none` if no ingested model has the name.
     CASE
         WHEN COUNT(model) = 0 THEN 'none'
         WHEN COUNT(CASE WHEN is_same THEN model END) = 0 THEN 'refused'

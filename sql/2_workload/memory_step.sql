@@ -64,9 +64,9 @@ SELECT
     kernel_id,
     -- Number of storages in memory.
     CAST(storage_count AS BIGINT) AS storage_count,
-    -- Bytes of the storages' elements. [byte]
+    -- Size of the storages' elements. [byte]
     live_byte,
-    -- Bytes of the storages' blocks. [byte]
+    -- Size of the allocator's blocks for the storages. [byte]
     allocated_byte
 FROM held_at_kernel
 WHERE is_kernel = 1

@@ -1,6 +1,6 @@
--- Memory that the operating system gives PyTorch on a processor anew in every run, page by page: blocks of 32 MiB and more, which
--- glibc's malloc maps each time (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)), and of smaller blocks the share by which the heap grows
--- because the run before gave it back (`heap_growth`).
+-- Page faults of PyTorch on a processor: memory that the operating system supplies in every run, page by page. Every block of 32
+-- MiB or more causes page faults, because glibc's malloc maps the block each time (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)). Of
+-- smaller blocks, a share does, by which the heap grows because the previous run returned memory (`heap_growth`).
 -- Grain: run, kernel_id
 CREATE VIEW page_fault AS
 WITH heap_growths AS (
@@ -17,7 +17,8 @@ memory_blocks AS (
     UNION ALL
     SELECT run, kernel_id, scratch_byte AS held_byte FROM convolution_call
     UNION ALL
-    -- Channels-last weights of one size share a block; heap growth for smaller ones is part of the other blocks' share.
+    -- Channels-last weights of one size share a block. The share of heap growth already includes weights smaller than a mapped
+    -- block.
     SELECT v.run, MIN(v.kernel_id) AS kernel_id, v.channels_last_byte AS held_byte
     FROM convolution_call AS v
     INNER JOIN library_constant AS c ON c.library_constant = 'mapped_block_byte' AND v.channels_last_byte >= c.value
@@ -27,10 +28,10 @@ memory_blocks AS (
 SELECT
     b.run,
     b.kernel_id,
-    -- Bytes of results and scratch memory that the kernel allocates. [byte]
+    -- Size of the results and scratch memory that the kernel allocates. [byte]
     SUM(b.held_byte) AS allocated_byte,
-    -- Fresh pages for these bytes. Whole bytes are summed before the share is applied, so that the sum is independent of the order.
-    -- [byte]
+    -- Size of the fresh pages for `allocated_byte`. Whole bytes are summed before the share is applied, so that the sum does not
+    -- depend on the order. [byte]
     SUM(CASE WHEN b.held_byte < c.value THEN b.held_byte ELSE 0e0 END) * MAX(g.growth_fraction)
     + SUM(CASE WHEN b.held_byte < c.value THEN 0e0 ELSE b.held_byte END) AS fault_byte
 FROM memory_blocks AS b

@@ -1,11 +1,12 @@
--- Memory of a run at the peak of its activations, without gradients of weights, by the effect of tensor parallel.
+-- Memory of a run at the peak of its activations, without gradients of weights, divided into memory that tensor parallelism splits
+-- and memory that each device keeps whole.
 -- Grain: run
 CREATE VIEW peak_byte AS
 SELECT
     s.run,
-    -- Results that tensor parallel splits by features between devices. [byte]
+    -- Size of the results whose features tensor parallelism shards over devices. [byte]
     SUM(CASE WHEN k.split IN ('column', 'between') THEN s.held_byte ELSE 0e0 END) AS split_peak_byte,
-    -- Results that every device keeps whole, and the run's inputs. [byte]
+    -- Size of the results that every device keeps whole, and of the run's inputs. [byte]
     SUM(CASE WHEN COALESCE(k.split, 'whole') IN ('row', 'whole') THEN s.held_byte ELSE 0e0 END) AS whole_peak_byte
 FROM run_memory AS m
 INNER JOIN storage_byte AS s ON s.run = m.run AND m.peak_kernel_id BETWEEN s.first_kernel_id AND s.last_kernel_id

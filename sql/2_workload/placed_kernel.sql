@@ -1,4 +1,4 @@
--- Kernels of a run grouped by shape, place in the model and treatment by several devices (`split_kernel`).
+-- Kernels of a run grouped by shape, position in the model and treatment on several devices (`split_kernel`).
 -- Grain: run, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE VIEW placed_kernel AS
 SELECT
@@ -10,15 +10,15 @@ SELECT
     s.split,
     s.is_split,
     s.is_expert,
-    -- True for kernels that selective recomputation repeats, the core of an attention (Korthikanti et al. 2022).
+    -- True for kernels of an attention core, which selective recomputation executes again (Korthikanti et al. 2022).
     h.kernel_class IN ('attention', 'softmax') OR (h.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
     -- True for a product with weights, whose backward pass computes the gradients of both operands.
     s.split IN ('column', 'row') AND h.kernel_class <> 'embedding' AS is_weighted,
-    -- Number of kernels.
+    -- Number of kernels of the group.
     CAST(COUNT(*) AS BIGINT) AS kernel_count,
-    -- Views that the host dispatches before these kernels.
+    -- Number of views that the host dispatches before these kernels.
     CAST(SUM(k.view_count) AS BIGINT) AS view_count,
-    -- Weights that these kernels need in memory. [byte]
+    -- Size of the weights that these kernels need in memory. [byte]
     SUM(s.weight_byte) AS held_byte
 FROM run_kernel AS k
 INNER JOIN split_kernel AS s ON s.run = k.run AND s.kernel_id = k.kernel_id

@@ -77,7 +77,7 @@ SELECT
     p.bits,
     -- True for a converted copy.
     s.is_copy,
-    -- Tensor whose block of memory the storage uses: its own, or one that it takes over.
+    -- Tensor whose block of memory the storage uses: the storage's tensor, or an earlier tensor whose block is reused.
     s.block_tensor_id,
     -- Kernel that allocates the storage; -1 before the first kernel.
     s.first_kernel_id,

@@ -1,8 +1,9 @@
 -- Memory in use for a whole run: weights, buffers and constants at the policy's element sizes, storages with several names counted
--- once, and in prefill and decode the key-value cache.
+-- once, and in prefill and decode the KV cache.
 -- Grain: run
 CREATE VIEW resident_byte AS
--- A device's share of a weight: the largest that any product or look-up needs, and all of it if all devices run one of them.
+-- A device's share of a weight is the largest share that any product or look-up needs; if all devices run one of these whole, it is
+-- the whole weight.
 WITH split_tensors AS (
     SELECT
         e.model,
@@ -73,19 +74,20 @@ SELECT
     run,
     -- Size of the parameters. [byte]
     SUM(CASE WHEN role = 'weight' THEN byte ELSE 0e0 END) AS weight_byte,
-    -- Parameters on one device in tensor parallel. [byte]
+    -- Size of the parameters on one device under tensor parallelism. [byte]
     SUM(CASE WHEN role = 'weight' THEN device_share * byte ELSE 0e0 END) AS device_weight_byte,
-    -- Parameters that a step of training changes. [byte]
+    -- Size of the parameters that a training step updates. [byte]
     SUM(CASE WHEN is_trained THEN byte ELSE 0e0 END) AS trained_weight_byte,
-    -- Number of parameters that a step of training changes.
+    -- Number of parameters that a training step updates.
     SUM(CASE WHEN is_trained THEN elements ELSE 0e0 END) AS trained_parameter_count,
     -- Size of the buffers and constants. [byte]
     SUM(CASE WHEN role IN ('buffer', 'constant') THEN byte ELSE 0e0 END) AS buffer_byte,
-    -- Inputs of the model, which come to the device before a run and do not stay. [byte]
+    -- Size of the model's inputs, which are copied to the device before a run and freed in the run. [byte]
     SUM(CASE WHEN role = 'input' THEN byte ELSE 0e0 END) AS input_byte,
-    -- Keys and values of every token attended to, and other state that a request keeps; 0 outside of prefill and decode. [byte]
+    -- Size of the KV cache for all tokens of the context, and of other state kept between decode steps; 0 outside of prefill and
+    -- decode. [byte]
     COALESCE(SUM(kept_byte * kept_elements), 0e0) AS kv_cache_byte,
-    -- Key-value cache on one device in tensor parallel. [byte]
+    -- Size of the KV cache on one device under tensor parallelism. [byte]
     COALESCE(SUM(kept_byte * kept_elements * cache_share), 0e0) AS device_cache_byte,
     -- Part of `device_cache_byte` that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     COALESCE(SUM(kept_byte * lasting_elements * cache_share), 0e0) AS device_lasting_byte

@@ -1,5 +1,5 @@
 -- Every model under every scenario that is valid for it, with batch, sequence and context resolved. Models with a backward pass
--- need a backend and policy that train; backends that serve run models with a key-value cache only.
+-- need a backend and policy that train; backends that serve run models with a KV cache only.
 -- Grain: run
 CREATE TABLE run AS
 WITH condition_faults AS (
@@ -49,27 +49,27 @@ SELECT
         scenario_id := s.scenario_id
     ) AS run,
     c.batch_class,
-    -- Tokens of a sample that are attended to; equals the sequence outside of decode.
+    -- Number of tokens of a sample that attention reads; equals the sequence outside of decode.
     COALESCE(s.context, s.sequence, m.default_sequence) AS context,
     s.phase,
-    -- Tokens of a sample whose logits are computed: the last on a backend that serves, else all.
+    -- Number of tokens of a sample whose logits are computed: the last token on a backend that serves, else all.
     CASE
         WHEN s.phase = 'decode' OR b.serves THEN 1
         ELSE COALESCE(s.sequence, m.default_sequence)
     END AS logit_tokens,
     -- Version of the backend; `none` when unknown.
     COALESCE(v.engine_version, 'none') AS engine_version,
-    -- Format of keys and values between tokens; `none` for the policy's format.
+    -- Format of the KV cache; `none` for the format of keys and values in the precision policy.
     COALESCE(s.kv_precision, 'none') AS kv_precision,
-    -- Devices that share each kernel in tensor parallel.
+    -- Number of devices that share each kernel by tensor parallelism.
     COALESCE(s.device_count, 1) AS device_count,
     -- Share of the weights in the host's memory, which crosses the link in every step.
     COALESCE(s.weight_host_fraction, 0e0) AS weight_host_fraction,
-    -- Share of the key-value cache in the host's memory, which crosses the link in every step.
+    -- Share of the KV cache in the host's memory, which crosses the link in every step.
     COALESCE(s.cache_host_fraction, 0e0) AS cache_host_fraction,
     -- Share of the inputs that crosses the link from the host's memory.
     COALESCE(s.input_host_fraction, 0e0) AS input_host_fraction,
-    -- Bits of keys and values between tokens; null for the policy's format.
+    -- Bits of an element of the KV cache; null for the policy's format.
     q.bits AS kv_bits,
     -- Ratio of the tokens in a server's chunk to the tokens of the run, because a step needs the activations of a whole chunk; 1
     -- for backends that do not serve.
@@ -84,15 +84,15 @@ SELECT
             THEN s.batch * CEIL(COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0)))
     END AS chunk_count,
-    -- Least number of bits in which the backend keeps activations between kernels; null for the policy's format.
+    -- Fewest bits in which the backend stores activations between kernels; null for the policy's format.
     b.activation_bits,
     v.paged_heads,
     v.paged_ratio,
     v.convert_ops,
-    -- Most rows of a product for which the backend uses kernels on the vector units; null without such kernels.
+    -- Largest number of rows of a product for which the backend uses kernels on the vector units; null without such kernels.
     b.vector_rows,
-    -- Queries in a block of the backend's attention, which skips keys that a causal mask hides from the whole block; null if it
-    -- computes every score.
+    -- Queries in a block of the backend's attention, which skips keys that a causal mask hides from the whole block; null if every
+    -- score is computed.
     b.causal_block,
     v.linear_vector_rows,
     -- True if the engine runs kernels of its own that do the work of several (`merged_kernel`), and its own all-reduces.
@@ -104,13 +104,12 @@ SELECT
         ELSE GREATEST(1e0, CEIL(s.batch * COALESCE(s.sequence, m.default_sequence) / NULLIF(b.chunk_tokens, 0e0))) END AS engine_steps,
     -- Host time of the run by the engine's version: for each step and each sample; null when unknown. [s]
     v.step_s * engine_steps + s.batch * v.sample_s AS engine_s,
-    -- Time to launch each kernel of the run by the engine's version: for each step, each sample and a prompt. [s]
+    -- Time to launch each kernel of the run under the engine's version: per engine step, per sample and per prompt. [s]
     s.host_factor * COALESCE(
         v.kernel_s * engine_steps + s.batch * v.kernel_sample_s + CASE WHEN s.phase = 'decode' THEN 0e0 ELSE v.prompt_kernel_s END, 0e0
     ) AS launch_s,
     s.memory_format,
-    -- Memory format of images and convolutions unless their own strides differ: the requested one, or the one that the backend
-    -- plans.
+    -- Memory format of images and convolutions with default strides: the requested format, or the format that the backend plans.
     CASE WHEN b.plans_layout THEN COALESCE(m.planned_format, s.memory_format) ELSE s.memory_format END AS run_layout,
     s.host_factor,
     s.cache_state,
@@ -118,11 +117,11 @@ SELECT
     COALESCE(s.power, 'default') AS power,
     -- Watts in the name of the power mode; null without a number. [W]
     TRY_CAST(NULLIF(REGEXP_EXTRACT(s.power, '^([0-9]+(\.[0-9]+)?)w$', 1), '') AS DOUBLE) AS power_w,
-    -- Impossible number (`condition_fault`) of the scenario, its formats or library, which makes answers null; null without one.
+    -- Impossible number (`condition_fault`) of the scenario, its formats or library, which makes answers null; else null.
     COALESCE(f.fault, p.fault, l.fault, e.fault, CASE WHEN b.serves THEN w.fault END) AS fault,
-    -- Impossible number that affects the run's memory only; null without one.
+    -- Impossible number that affects only the run's memory; else null.
     COALESCE(w.fault, g.fault) AS memory_fault,
-    -- Possible but implausible numbers of time and memory; null without any.
+    -- Possible but implausible numbers that affect time or memory; else null.
     NULLIF(
         CONCAT_WS(', ', f.implausible, p.implausible, l.implausible, e.implausible, w.implausible, g.implausible), ''
     ) AS implausible

@@ -1,14 +1,14 @@
--- Bytes and number of the collectives between the devices of a run in tensor parallel (`split_kernel`).
+-- Bytes and number of the collectives between the devices of a run in tensor parallelism (`split_kernel`).
 -- Grain: run
 CREATE TABLE run_collective AS
 SELECT
     s.run,
     r.device_count,
-    -- Bytes of the all-reduces. [byte]
+    -- Bytes that all-reduces combine. [byte]
     SUM(s.all_reduce_byte) AS all_reduce_byte,
     -- Number of all-reduces.
     SUM(CASE WHEN s.all_reduce_byte > 0e0 THEN 1e0 ELSE 0e0 END) AS all_reduce_count,
-    -- Bytes of the all-gathers. [byte]
+    -- Bytes that all-gathers collect. [byte]
     SUM(s.all_gather_byte) AS all_gather_byte,
     -- Number of all-gathers.
     SUM(CASE WHEN s.all_gather_byte > 0e0 THEN 1e0 ELSE 0e0 END) AS all_gather_count

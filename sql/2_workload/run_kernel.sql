@@ -9,9 +9,9 @@ SELECT
     k.fused_kernel_id,
     k.kernel,
     k.anchor_operator_id,
-    -- Name of the anchor in the graph; for an inserted kernel, of the operator that it serves.
+    -- Name of the kernel's anchor operator in the graph; for an inserted kernel, of the operator that it serves.
     o.operator,
-    -- Dotted path of the module whose forward created that operator.
+    -- Dotted path of the module whose forward method called the operator.
     m.path AS module,
     k.operator_count,
     k.view_count,

@@ -1,9 +1,8 @@
--- Results of the forward pass that a training run keeps for its backward pass: storages that a forward kernel writes and a backward
--- kernel reads.
+-- Activations that a training run saves for its backward pass: storages that a forward kernel writes and a backward kernel reads.
 -- Grain: run
 CREATE VIEW saved_byte AS
 WITH kept_tensors AS (
-    -- Keys and values under the name by which they are kept between tokens.
+    -- Keys and values, under the name of the KV cache.
     SELECT t.model, t.tensor_id, MIN(m.storage_tensor_id) AS storage_tensor_id
     FROM tensor AS t
     INNER JOIN edge AS e ON e.model = t.model AND e.consumer_operator_id = t.producer_operator_id
@@ -31,11 +30,11 @@ storages AS (
 
 SELECT
     s.run,
-    -- Kept results of the layers that tensor parallel splits by features between devices. [byte]
+    -- Activations saved in the layers whose features tensor parallelism shards over devices. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS split_saved_byte,
-    -- Kept results of the layers that every device keeps whole. [byte]
+    -- Activations saved in the layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place = 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS whole_saved_byte,
-    -- Part of the layers' kept results that selective recomputation computes again. [byte]
+    -- Part of the layers' saved activations that selective recomputation does not save. [byte]
     SUM(
         CASE
             WHEN s.place = 'block' AND (h.kernel_class = 'softmax' OR (h.kernel_class = 'matmul' AND s.split = 'between'))
@@ -43,9 +42,9 @@ SELECT
             ELSE 0e0
         END
     ) AS core_saved_byte,
-    -- Kept results outside of layers that tensor parallel splits by features between devices. [byte]
+    -- Activations saved outside of layers whose features tensor parallelism shards over devices. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('column', 'between') THEN g.moved_byte ELSE 0e0 END) AS end_split_saved_byte,
-    -- Kept results outside of layers that every device keeps whole. [byte]
+    -- Activations saved outside of layers that every device keeps whole. [byte]
     SUM(CASE WHEN s.place <> 'block' AND s.split IN ('row', 'whole') THEN g.moved_byte ELSE 0e0 END) AS end_whole_saved_byte
 FROM storages AS g
 INNER JOIN split_kernel AS s ON s.run = g.run AND s.kernel_id = g.kernel_id

@@ -18,7 +18,7 @@ SELECT
     s.shape_id,
     -- Number of kernels of the shape in the run.
     CAST(c.kernel_count AS BIGINT) AS kernel_count,
-    -- Views that the host dispatches before those kernels.
+    -- Number of views that the host dispatches before the shape's kernels.
     CAST(c.view_count AS BIGINT) AS view_count,
     s.memory_format,
     s.cache_state,
@@ -43,36 +43,36 @@ SELECT
     s.product_count,
     s.query_count,
     s.query_heads,
-    -- True if PyTorch on a processor multiplies matrices itself instead of calling oneDNN.
+    -- True if PyTorch on a processor computes the convolution as its own matrix product instead of calling oneDNN.
     COALESCE(s.is_native, FALSE) AS is_native,
-    -- True if ATen does not recognize a channels-last image and copies it.
+    -- True if ATen copies a channels-last image, because it does not recognize the format.
     COALESCE(s.is_misread, FALSE) AS is_misread,
-    -- Algorithm of a GPU library that differs from its layout's (`depthwise_call`); null for the layout's.
+    -- Algorithm of a GPU library (`depthwise_call`); null for the algorithm that the layout's efficiency rows describe.
     s.algorithm,
-    -- True if the rows of both operands of a linear layer evict one another from a first-level cache.
+    -- True if the rows of both operands of a linear layer evict one another from a first-level cache (`linear_call`).
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
     s.convolution_reorder_byte,
     s.linear_reorder_byte,
     s.converted_byte,
-    -- Fresh pages that the operating system of a processor gives the kernel. [byte]
+    -- Size of the fresh pages that the operating system of a processor supplies to the kernel. [byte]
     s.fault_byte,
-    -- Weights, buffers and constants of the whole run. [byte]
+    -- Size of the weights, buffers and constants of the whole run. [byte]
     m.weight_byte + m.buffer_byte AS run_weight_byte,
-    -- Weights and key-value cache of a device that come from the host's memory in the run. [byte]
+    -- Bytes of a device's weights and KV cache that are copied from the host's memory in the run. [byte]
     m.host_weight_byte * s.chunk_count + m.host_cache_byte AS host_byte,
-    -- Inputs of a device that come from the host's memory in the run. [byte]
+    -- Bytes of a device's inputs that are copied from the host's memory in the run. [byte]
     m.host_input_byte,
-    -- Peak of the run's gradients and activations in memory at once, at least the largest link of a chain. [byte]
+    -- Peak size of the run's gradients and activations, at least the size of the largest link of a chain. [byte]
     GREATEST(m.gradient_byte + m.activation_byte, COALESCE(l.held_byte, 0e0)) AS run_activation_byte,
-    -- Chunks of prompts for which the kernel runs one after the other.
+    -- Number of chunks of prompts for which the kernel runs one after another.
     s.chunk_count,
     s.launch_s,
     s.launch_share,
     -- Bytes of operands and results that a server converts around the call of a library. [byte]
     s.operand_byte,
-    -- Bytes of packed weights that are read, and written in 16 bits. [byte]
+    -- Bytes read and written to unpack weights: packed weights are read, 16-bit weights are written. [byte]
     s.unpacked_byte,
-    -- Bytes of the scores of attentions, written and read again. [byte]
+    -- Bytes read and written for attention scores. [byte]
     s.score_byte,
     s.reread_cache_byte,
     s.kv_precision,

@@ -1,12 +1,12 @@
--- Share of each device in the work of a shape of a run on several devices: an equal part of kernels that tensor parallel splits
--- (`split_kernel`), in whole heads, and all of the others. Several devices read a cache with fewer heads than devices; all read one
--- without heads.
+-- Share of each device in the work of a shape of a run on several devices: an equal part, in whole heads, of kernels that tensor
+-- parallelism splits (`split_kernel`), and the whole of all other kernels. If a KV cache has fewer heads than devices, several
+-- devices read the same head; a cache without heads is read by all devices.
 -- Grain: run, shape_id
 CREATE TABLE shape_share AS
 SELECT
     k.run,
     k.shape_id,
-    -- Share of the work of the shape's kernels that one device does.
+    -- Share of the arithmetic of the shape's kernels that one device executes.
     AVG(CASE WHEN s.is_split THEN split_share(s.pieces, s.fewer_pieces, s.fewer_fraction, r.device_count) ELSE 1e0 END)
         AS device_share,
     -- Share of the bytes of the shape's kernels that one device moves.

@@ -24,10 +24,10 @@ SELECT
     t.chunk_count,
     t.is_row_wise,
     t.is_vector_only,
-    -- True for the scores of an attention: their tiles continue with those of the product with the values, which pay once per tile
-    -- of queries.
+    -- True for the attention scores of a fused attention: their tiles continue with the tiles of the product with the values, so
+    -- that filling costs once per tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,
-    -- True if each result reduces many elements, which units can share.
+    -- True if each result is a reduction over many elements, which several units can share.
     c.is_reducing,
     s.product_count,
     s.query_count,

@@ -1,6 +1,6 @@
--- Every kernel of a run with everything that its cost depends on. Kernels of a run with equal columns cost the same and share a
--- shape, the number of the first of them. A hash of 64 bits tells them apart: two of a run's thousand kernels collide by chance
--- once in 4e13 runs.
+-- Every kernel of a run with all properties that its cost depends on. Kernels of a run with equal properties cost the same and
+-- share a shape, whose number is that of the first of these kernels. Properties are compared by a hash of 64 bits: in a run with a
+-- thousand kernels, a collision has a chance of 1 in 4e13.
 -- Grain: run, kernel_id
 CREATE VIEW shaped_kernel AS
 WITH step_sums AS (
@@ -120,23 +120,24 @@ SELECT
     k.launch_share,
     -- Elements of the kernel's loop: of the largest tensor read or written other than weights.
     k.loop_elements,
-    -- Number of steps of its operators.
+    -- Number of steps of the kernel's operators.
     k.step_count,
-    -- Number of matrix products among its steps.
+    -- Number of matrix products among the kernel's steps.
     k.product_count,
-    -- Queries of its attention; null without an attention.
+    -- Number of queries of the kernel's attention; null without attention.
     k.query_count,
-    -- Heads with queries of their own; null without an attention.
+    -- Number of query heads; null without attention.
     k.query_heads,
-    -- Extra keys and values read because each query head reads its own copy. [byte]
+    -- Bytes of keys and values read again, because each query head reads the keys and values separately. [byte]
     k.reread_cache_byte,
-    -- Operations that convert the cache into the format of the arithmetic on parts that do not compute in its own format.
+    -- Number of operations that convert the KV cache to the format of the arithmetic, on parts that do not compute in the cache's
+    -- format.
     k.cache_convert_ops,
     -- Bytes that a convolution on a processor reads and writes to reorder tensors. [byte]
     k.convolution_reorder_byte,
-    -- Bytes of the bias written to every row of a linear layer's result on a processor, and read again. [byte]
+    -- Bytes written and read back to fill every row of a linear layer's result with the bias on a processor. [byte]
     k.linear_reorder_byte,
-    -- Bytes of image and result that a convolution on a GPU reads and writes to convert the format. [byte]
+    -- Bytes that a convolution on a GPU reads and writes to convert the memory format of image and result. [byte]
     k.converted_byte,
     f.shape_id
 FROM wide_kernels AS k

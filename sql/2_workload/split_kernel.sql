@@ -1,5 +1,5 @@
--- Behaviour of every kernel of a run when the model is split over several devices: that of its anchor (`operator_split`), with the
--- collectives of all its operators.
+-- Treatment of every kernel of a run when the model is split over several devices: the treatment of the anchor operator
+-- (`operator_split`), and the collectives of all the kernel's operators.
 -- Grain: run, kernel_id
 CREATE TABLE split_kernel AS
 WITH sent_tensors AS (
@@ -57,9 +57,10 @@ placed_kernels AS (
 SELECT
     k.run,
     k.kernel_id,
-    -- Module of the equal layer that contains the kernel: the path up to its first number; null outside of the layers.
+    -- Module of the equal layer that contains the kernel: the module path up to the first number; null outside of the layers.
     k.block,
-    -- `block` in a layer, `first` before the layers and `last` after them; the backward pass uses the same places.
+    -- Position of the kernel: `block` in a layer, `first` before the layers, `last` after the layers; kernels of the backward pass
+    -- have the position of their forward kernels.
     CASE
         WHEN k.block IS NOT NULL THEN 'block'
         WHEN (k.position < COALESCE(k.block_position, k.position + 1)) = k.is_backward THEN 'last'
@@ -68,24 +69,24 @@ SELECT
     k.is_backward,
     k.is_repeated,
     COALESCE(s.split, 'whole') AS split,
-    -- True if tensor parallel splits the kernel.
+    -- True if tensor parallelism splits the kernel.
     COALESCE(s.split <> 'whole', FALSE) AS is_split,
     s.pieces,
     s.fewer_pieces,
-    -- Share of its features that heads of keys make, if there are fewer of these.
+    -- Share of the kernel's features that belong to key-value heads, if there are fewer key-value heads than query heads.
     COALESCE(s.fewer_fraction, 0e0) AS fewer_fraction,
     s.expert_count,
-    -- Bytes of an all-reduce after the kernel in tensor parallel; 0 without one. [byte]
+    -- Bytes of an all-reduce after the kernel in tensor parallelism; else 0. [byte]
     COALESCE(b.all_reduce_byte, 0e0) AS all_reduce_byte,
-    -- Bytes of an all-gather after the kernel in tensor parallel, for a result that is needed whole; 0 without one. [byte]
+    -- Bytes of an all-gather after the kernel in tensor parallelism, for a result that is needed whole; else 0. [byte]
     COALESCE(b.all_gather_byte, 0e0) AS all_gather_byte,
-    -- True if expert parallel splits the kernel.
+    -- True if expert parallelism splits the kernel.
     COALESCE(s.is_expert, FALSE) AS is_expert,
-    -- Bytes that expert parallel sends to the experts before the kernel or back after it; 0 for other kernels. [byte]
+    -- Bytes that expert parallelism sends to the experts before the kernel or back after it; 0 for other kernels. [byte]
     COALESCE(b.all_to_all_byte, 0e0) AS all_to_all_byte,
-    -- Weights that the kernel needs in memory, even if it reads only some of them. [byte]
+    -- Size of the weights that the kernel needs in memory, even if it reads only some of them. [byte]
     COALESCE(h.held_byte, 0e0) AS weight_byte,
-    -- Part of these weights that a step of training changes. [byte]
+    -- Part of `weight_byte` that a training step updates. [byte]
     COALESCE(h.trained_byte, 0e0) AS trained_weight_byte,
     -- Bytes that cross a cut of the run after the kernel (`cut_byte`); null after an inserted kernel. [byte]
     c.crossing_byte

@@ -1,4 +1,4 @@
--- Work of every operator step at every size of the runs: its polynomials in batch, sequence and context, evaluated for each chunk.
+-- Work of every operator step at every size of the runs: polynomials in batch, sequence and context, evaluated for each chunk.
 -- Grain: model, batch, sequence, context, logit_tokens, chunk_count, operator_id, step
 CREATE VIEW step_size AS
 WITH evaluated_terms AS (
@@ -16,7 +16,7 @@ WITH evaluated_terms AS (
             t.coefficient, r.batch, r.sequence, r.context, r.logit_tokens, r.pieces, r.chunk_count, t.batch_power,
             t.sequence_power, t.context_power, t.context_limit, t.logit_power
         )
-        -- Quantities of work add up over the chunks of a run; dimensions of a product are those of one chunk.
+        -- Quantities of work are summed over the chunks of a run; dimensions of a product are those of one chunk.
         * CASE WHEN t.quantity IN ('macs', 'flops', 'threads', 'groups', 'rows', 'image', 'samples') THEN r.chunk_count ELSE 1e0 END
             AS amount
     FROM (
@@ -36,37 +36,38 @@ SELECT
     operator_id,
     -- Step of the operator.
     step,
-    -- Multiply-accumulates.
+    -- Number of multiply-accumulates.
     COALESCE(SUM(CASE WHEN quantity = 'macs' THEN amount END), 0e0) AS macs,
-    -- Operations: two per MAC plus all other arithmetic.
+    -- Number of operations: two per multiply-accumulate plus all other arithmetic.
     COALESCE(SUM(CASE WHEN quantity = 'flops' THEN amount END), 0e0) AS flops,
     -- Number of independent output elements.
     COALESCE(SUM(CASE WHEN quantity = 'threads' THEN amount END), 0e0) AS threads,
-    -- Accesses that a thread of PyTorch's GPU kernel makes one after another; 0 if each access has its own thread.
+    -- Number of dependent memory accesses of a thread of PyTorch's GPU kernel; 0 if each access has a separate thread.
     COALESCE(SUM(CASE WHEN quantity = 'accesses' THEN amount END), 0e0) AS accesses,
-    -- GEMM rows of one group; null for other steps.
+    -- Number of GEMM rows of one group; null for other steps.
     SUM(CASE WHEN quantity = 'm' THEN amount END) AS m,
-    -- GEMM columns of one group; null for other steps.
+    -- Number of GEMM columns of one group; null for other steps.
     SUM(CASE WHEN quantity = 'n' THEN amount END) AS n,
     -- GEMM reduction length; null for other steps.
     SUM(CASE WHEN quantity = 'k' THEN amount END) AS k,
-    -- Number of independent matrix products of that shape; null for other steps.
+    -- Number of independent matrix products of this shape; null for other steps.
     SUM(CASE WHEN quantity = 'groups' THEN amount END) AS gemm_count,
-    -- Positions of a convolution's kernel; null for other steps.
+    -- Number of positions in a convolution's kernel; null for other steps.
     SUM(CASE WHEN quantity = 'taps' THEN amount END) AS taps,
-    -- Elements of the input of a convolution whose windows have no gaps; null for other steps.
+    -- Number of input elements of a convolution whose windows leave no gaps; null for other steps.
     SUM(CASE WHEN quantity = 'image' THEN amount END) AS image,
-    -- First dimension of the input of a convolution that oneDNN may be denied; null for other steps.
+    -- First dimension of the input of a convolution that PyTorch may compute without oneDNN; null for other steps.
     SUM(CASE WHEN quantity = 'samples' THEN amount END) AS samples,
-    -- Rows that the step normalizes one by one; 0 for other steps.
+    -- Number of rows that the step normalizes one by one; 0 for other steps.
     COALESCE(SUM(CASE WHEN quantity = 'rows' THEN amount END), 0e0) AS row_count,
-    -- Number of its products that depend on one another; 0 if all are independent.
+    -- Number of products of the step that run in sequence, because each depends on the previous one; 0 if all are independent.
     COALESCE(SUM(CASE WHEN quantity = 'rounds' THEN amount END), 0e0) AS rounds,
-    -- Heads of queries in the rows of one product, because they share keys; 1 without sharing.
+    -- Number of query heads that share keys and are rows of one product; 1 without sharing.
     COALESCE(SUM(CASE WHEN quantity = 'sharing' THEN amount END), 1e0) AS sharing,
-    -- Queries of a head under a causal mask, each of which sees one key more than the one before; null without a causal mask.
+    -- Number of queries of a head under a causal mask, under which each query sees one key more than the previous query; null
+    -- without a causal mask.
     SUM(CASE WHEN quantity = 'queries' THEN amount END) AS queries,
-    -- Keys of a head under a causal mask, all of which the last query sees; null without a causal mask.
+    -- Number of keys of a head under a causal mask; the last query sees all of them; null without a causal mask.
     SUM(CASE WHEN quantity = 'keys' THEN amount END) AS keys
 FROM evaluated_terms
 GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id, step

@@ -1,5 +1,5 @@
--- Size of every storage that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators give out
--- whole blocks (`library_constant`).
+-- Size of every storage that a run allocates; on a backend that serves, in a step with a whole chunk of tokens. Allocators round
+-- storages up to whole blocks (`library_constant`).
 -- Grain: run, tensor_id, storage_precision
 CREATE VIEW storage_byte AS
 WITH sized_storages AS (
@@ -25,9 +25,9 @@ SELECT
     s.block_tensor_id,
     s.first_kernel_id,
     s.last_kernel_id,
-    -- Bytes of the storage's elements. [byte]
+    -- Size of the storage's elements. [byte]
     s.held_byte,
-    -- Bytes of the storage's blocks. [byte]
+    -- Size of the allocator's blocks for the storage. [byte]
     CEIL(s.held_byte / NULLIF(c.value, 0e0)) * c.value AS allocated_byte
 FROM sized_storages AS s
 INNER JOIN library_constant AS c ON c.library_constant = 'allocator_block_byte'

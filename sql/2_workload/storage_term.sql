@@ -1,4 +1,4 @@
--- Bytes of every storage as a function of the batch: fixed_byte + sample_byte * batch.
+-- Size of every storage as a function of the batch: fixed_byte + sample_byte * batch.
 -- Grain: model, backend, precision, sequence, context, logit_tokens, tensor_id, storage_precision
 CREATE VIEW storage_term AS
 SELECT
@@ -12,7 +12,7 @@ SELECT
     s.storage_precision,
     s.first_kernel_id,
     s.last_kernel_id,
-    -- Bytes at any batch; on a backend that serves, including those of a whole chunk of tokens. [byte]
+    -- Bytes that do not depend on the batch; on a backend that serves, the bytes of a whole chunk of tokens included. [byte]
     SUM(
         CASE
             WHEN t.batch_power = 0 THEN 1e0
@@ -23,7 +23,7 @@ SELECT
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS fixed_byte,
-    -- Additional bytes of each sample. [byte]
+    -- Bytes that each sample adds. [byte]
     SUM(
         CASE
             WHEN t.batch_power = 1
@@ -35,7 +35,7 @@ SELECT
         * POWER(LEAST(r.context, COALESCE(t.context_limit, r.context)), t.context_power)
         * POWER(r.logit_tokens, t.logit_power) * s.bits / 8e0
     ) AS sample_byte,
-    -- Highest power of the batch in its size; above 1 the two terms are incomplete.
+    -- Highest power of the batch in the storage's size; above 1, the two terms are incomplete.
     MAX(t.batch_power) AS batch_power
 FROM (SELECT DISTINCT run.model, run.backend, run.precision, run.sequence, context, logit_tokens FROM run) AS r
 INNER JOIN backend AS b ON b.backend = r.backend

@@ -1,4 +1,4 @@
--- Kernels of training runs grouped by shape, place in the model and treatment by several devices.
+-- Kernels of training runs grouped by shape, position in the model and treatment on several devices.
 -- Grain: run, shape_id, place, is_backward, is_repeated, split, is_expert, is_core
 CREATE TABLE trained_kernel AS
 SELECT

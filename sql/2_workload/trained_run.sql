@@ -1,5 +1,5 @@
--- Numbers of a training run, in addition to its layers (`layered_run`), that a split over devices needs: the forward results kept
--- for the backward pass, and the work. Values are sums over all layers.
+-- Numbers of a training run that a split over devices needs in addition to `layered_run`: the activations saved for the backward
+-- pass, and the work. Values are sums over all layers.
 -- Grain: run
 CREATE TABLE trained_run AS
 WITH work_sums AS (
@@ -30,29 +30,29 @@ SELECT
     COALESCE(a.core_saved_byte, 0e0) AS core_saved_byte,
     COALESCE(a.end_split_saved_byte, 0e0) AS end_split_saved_byte,
     COALESCE(a.end_whole_saved_byte, 0e0) AS end_whole_saved_byte,
-    -- Memory at the peak of the activations beyond the kept forward results, mostly gradients of activations, that tensor parallel
-    -- splits by features between devices; smaller if some kept results are freed by then. [byte]
+    -- Memory at the peak of the activations in addition to the saved activations, mostly gradients of activations, whose features
+    -- tensor parallelism shards over devices; smaller if some saved activations are already freed. [byte]
     COALESCE(p.split_peak_byte, 0e0) - COALESCE(a.split_saved_byte + a.end_split_saved_byte, 0e0) AS split_moment_byte,
-    -- Memory at that peak beyond the kept forward results that every device keeps whole. [byte]
+    -- Memory at the same peak in addition to the saved activations, as far as every device keeps it whole. [byte]
     COALESCE(p.whole_peak_byte, 0e0) - COALESCE(a.whole_saved_byte + a.end_whole_saved_byte, 0e0) AS whole_moment_byte,
     y.buffer_byte,
-    -- Ratio of the allocator's rounding and the backend's scratch memory to the activations.
+    -- Ratio of the allocator's rounding plus the backend's scratch memory to the activations.
     COALESCE((y.rounding_byte + y.workspace_byte) / NULLIF(y.activation_byte, 0e0), 0e0) AS scratch_factor,
-    -- Keys and values of all layers. [byte]
+    -- Size of the keys and values of all layers. [byte]
     COALESCE(NULLIF(v.kv_byte, 0e0), 2e0 * s.hidden_byte * s.block_count) AS kv_byte,
-    -- Multiply-accumulates of the layers' forward pass.
+    -- Number of multiply-accumulates of the layers' forward pass.
     COALESCE(k.block_macs, 0e0) AS block_macs,
-    -- Multiply-accumulates of the forward pass outside of layers.
+    -- Number of multiply-accumulates of the forward pass outside of layers.
     COALESCE(k.end_macs, 0e0) AS end_macs,
-    -- Multiply-accumulates that selective recomputation repeats.
+    -- Number of multiply-accumulates that selective recomputation executes again.
     COALESCE(k.core_macs, 0e0) AS core_macs,
-    -- Multiply-accumulates of the layers' backward pass.
+    -- Number of multiply-accumulates of the layers' backward pass.
     COALESCE(k.block_backward_macs, 0e0) AS block_backward_macs,
-    -- Multiply-accumulates of the backward pass outside of layers.
+    -- Number of multiply-accumulates of the backward pass outside of layers.
     COALESCE(k.end_backward_macs, 0e0) AS end_backward_macs,
-    -- Multiply-accumulates of layers that the model's own checkpoints repeat.
+    -- Number of multiply-accumulates in the layers that checkpointing in the model's code executes again.
     COALESCE(k.block_repeated_macs, 0e0) AS block_repeated_macs,
-    -- Multiply-accumulates outside of layers that the model's own checkpoints repeat.
+    -- Number of multiply-accumulates outside of layers that checkpointing in the model's code executes again.
     COALESCE(k.end_repeated_macs, 0e0) AS end_repeated_macs,
     COALESCE(d.adapter_width, 0e0) AS adapter_width
 FROM layered_run AS s

@@ -1,5 +1,5 @@
--- Precision policies under which no model is trained, because a format of their weights or results has no gradients. A policy that
--- only computes in a narrower format than its weights, as autocast does, is not among them.
+-- Precision policies under which no model is trained, because the format of weights or results has no gradients. Policies that only
+-- compute in a narrower format than the weights, such as autocast, are not listed.
 -- Grain: precision
 CREATE VIEW untrained_policy AS
 SELECT DISTINCT p.policy AS precision

@@ -1,6 +1,6 @@
--- Cuts of a chain of layers that stay on the chip (domain flow, or depth first on other parts). A link larger than its share of
--- on-chip memory leaves the chain: it is written once and read once. Where that costs more than reading weights again, the samples
--- instead pass in groups small enough for the links to stay.
+-- Cuts of a chain of layers whose tensors stay on the chip (domain flow, or depth first on other parts). A tensor (link) larger
+-- than its share of on-chip memory is spilled: written once and read once. If spilling costs more than reading weights again, the
+-- samples instead run in groups so small that links fit on the chip.
 -- Grain: run, shape_id, hardware
 CREATE VIEW chain_cut AS
 WITH roomy_links AS (
@@ -32,7 +32,7 @@ held_weights AS (
     FROM shared_rooms
 ),
 
--- Weights that stay on the chip next to one sample's activations leave less room for links.
+-- Weights that stay on the chip reduce the room for links.
 kept_links AS (
     SELECT
         *,
@@ -45,7 +45,7 @@ sized_links AS (
     SELECT
         *,
         held_byte <= link_byte AS is_held,
-        -- Largest number of samples whose link fits at once.
+        -- Largest number of samples whose links fit on the chip at the same time.
         LEAST(FLOOR(link_byte * run.batch / NULLIF(held_byte, 0e0)), run.batch) AS sample_count
     FROM kept_links
 ),
@@ -90,12 +90,12 @@ SELECT
     hardware,
     -- Number of links of the chain.
     CAST(link_count AS BIGINT) AS link_count,
-    -- Number of links that do not fit.
+    -- Number of links that are spilled.
     CAST(CASE WHEN is_passed THEN lost_count ELSE open_count END AS BIGINT) AS cut_count,
-    -- Groups of samples that pass one after another, each with all weights.
+    -- Number of groups of samples that run one after another; each group reads all weights.
     CAST(CASE WHEN is_passed THEN pass_count ELSE 1e0 END AS BIGINT) AS pass_count,
-    -- Largest link on the chip; 0 without one. [byte]
+    -- Size of the largest link on the chip; 0 if no link stays there. [byte]
     CASE WHEN is_passed THEN held_in_passes_byte ELSE held_byte END AS held_byte,
-    -- Traffic of the links that do not fit, and of weights that are read again. [byte]
+    -- Traffic of spilled links, and of weights that are read again. [byte]
     CASE WHEN is_passed THEN passed_byte ELSE open_byte END AS spilled_byte
 FROM decided_chains

@@ -39,23 +39,24 @@ SELECT
         dataflow, arithmetic, lane_threads, block_threads, array_rows, array_columns, listed_m, split_k, step_k, quantization,
         fed_fraction, result_columns, utilization_fraction
     ),
-    -- Columns of the results of a product: channels, or keys of scores; 1 for other steps.
+    -- Number of columns of a product's results: channels, or keys in attention scores; 1 for other steps.
     result_columns,
-    -- Share of the peak that remains after losses of shape and wave quantization.
+    -- Share of the peak that remains after losses from tile shapes and wave quantization.
     utilization_fraction,
-    -- Movement of the operands (`part_tile`), or `column` for a depthwise convolution in one column of an array.
+    -- Dataflow of the tiles (`part_tile`), or `column` for a depthwise convolution in one column of an array.
     dataflow,
-    -- Threads of a block.
+    -- Number of threads of a block.
     lane_threads AS block_threads,
-    -- Rows of the array that are loaded with the stationary operand, if streaming too few rows costs more than a partly empty last
-    -- tile; else null.
+    -- Number of array rows loaded with the stationary operand, if the load takes longer than the stream and costs more than a
+    -- partly empty last tile; else null.
     CASE
         WHEN dataflow = 'weight_stationary' AND array_rows * m > CEIL(m / NULLIF(tile_m, 0e0)) * tile_m * tile_m THEN array_rows
         WHEN dataflow = 'input_stationary' AND array_rows * n > CEIL(n / NULLIF(tile_n, 0e0)) * tile_n * tile_n THEN array_rows
     END AS loaded_rows,
-    -- Share of the units' pace at which tiles of this size get their operands.
+    -- Share of the units' rate at which the tile memory supplies operands to tiles of this size.
     fed_fraction,
-    -- Rows that the tiles cover, at least those of an array; of a block of arrays, only the arrays that the product reaches.
+    -- Number of rows that the tiles cover, at least the rows of an array; in a block of array tiles, only the array tiles that
+    -- contain part of the product count.
     CASE dataflow
         WHEN 'wavefront'
             THEN array_rows * (
@@ -67,7 +68,7 @@ SELECT
         WHEN 'query_block' THEN m
         ELSE CEIL(m / NULLIF(tile_m, 0e0)) * tile_m
     END AS covered_rows,
-    -- Columns that the tiles cover.
+    -- Number of columns that the tiles cover.
     CASE dataflow
         WHEN 'wavefront'
             THEN array_columns * (
@@ -86,10 +87,10 @@ SELECT
         WHEN 'wavefront' THEN CEIL(k / NULLIF(split_k, 0e0)) * split_k
         ELSE k
     END AS covered_depth,
-    -- Ratio of tiles to places for tiles in all rounds; below 1 for units without a tile and a partly empty last round.
+    -- Ratio of tiles to tile slots in all waves; below 1 if some units have no tile or the last wave is partly empty.
     CASE
         WHEN dataflow = 'column' THEN 1e0
-        -- Queries of the busiest thread: whole products, then blocks of one product.
+        -- Number of queries of the busiest thread: whole products, then blocks of one product.
         WHEN dataflow = 'query_block'
             THEN query_heads * query_count / NULLIF(
                 tile_unit_count * (

@@ -1,7 +1,7 @@
--- Traffic of every loop nest over the networks of its part; without a network every array loads its own operands. Arrays with tiles
--- of the same rows receive their input from one multicast, arrays with the same columns their weights: a multicast leaves its
--- memory once, goes to its first receiver and then from each to the next. Arrays are placed in the order of the columns, so that
--- neighbours share a die.
+-- Traffic of every loop nest over the on-chip networks of its part; without a network, every array loads operands separately.
+-- Arrays with tiles of the same rows receive input from one multicast, and arrays with tiles of the same columns receive weights
+-- from one multicast. A multicast leaves the memory once and passes from receiver to receiver. Arrays are placed in the order of
+-- the columns, so that neighbours share a die.
 -- Grain: loop_nest_id
 CREATE VIEW nest_hop AS
 WITH shared_nests AS (
@@ -69,15 +69,15 @@ SELECT
         input_cast_byte, weight_cast_byte, unit_distance, die_distance, unit_hop_byte, die_hop_byte, unit_hop_j_per_byte,
         die_hop_j_per_byte, element_hop_j_per_byte
     ),
-    -- Arrays that receive one multicast of input; 1 without a network.
+    -- Number of arrays that receive one multicast of input; 1 without a network.
     CASE WHEN has_mesh THEN input_receivers ELSE 1e0 END AS input_receivers,
-    -- Arrays that receive one multicast of weights; 1 without a network.
+    -- Number of arrays that receive one multicast of weights; 1 without a network.
     CASE WHEN has_mesh THEN weight_receivers ELSE 1e0 END AS weight_receivers,
     -- Bytes between the outer memory and the inner tiles, a multicast counted once. [byte]
     CASE WHEN has_mesh THEN input_cast_byte + weight_cast_byte + inner_output_byte ELSE inner_byte END AS cast_byte,
-    -- Bytes times links between units; 0 without such a network. [byte]
+    -- Bytes sent between units, multiplied by the number of links that they pass; 0 without a network between units. [byte]
     unit_hop_byte,
-    -- Bytes times links between dice; 0 without such a network. [byte]
+    -- Bytes sent between dice, multiplied by the number of links that they pass; 0 without a network between dice. [byte]
     die_hop_byte,
     -- Energy of all hops between units, dice and the elements of the arrays; 0 for parts that state no network. [J]
     CASE WHEN has_unit_mesh THEN unit_hop_byte * unit_hop_j_per_byte ELSE 0e0 END

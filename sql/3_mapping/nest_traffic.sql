@@ -52,8 +52,8 @@ streamed_nests AS (
         CAST(m AS DOUBLE) * n * k * gemm_count AS macs,
         CASE WHEN draws_from_outer THEN input_passes ELSE inner_input_visits END AS input_arrivals,
         CASE WHEN draws_from_outer THEN weight_passes ELSE inner_weight_visits END AS weight_arrivals,
-        -- Further visits of partial results, half a visit if they only arrive; those of arrays that share a depth are added on
-        -- their way (`met_columns`).
+        -- Further visits of partial results, half a visit if they only arrive; arrays that share a depth add partial results on
+        -- arrival (`met_columns`).
         GREATEST(
             inner_output_visits - 1e0,
             CASE
@@ -80,7 +80,7 @@ SELECT
         outer_output_byte, input_passes, weight_passes, output_passes,
         inner_input_byte, inner_weight_byte, inner_output_byte, macs, trips_m, trips_n, trips_k
     ),
-    -- Multiply-accumulates of all its products.
+    -- Number of multiply-accumulates of all products of the nest.
     macs,
     -- Number of inner tiles along the rows.
     trips_m,
@@ -92,13 +92,13 @@ SELECT
     outer_input_byte,
     -- Bytes of weights into the memory shared by all units, counted at every arrival. [byte]
     outer_weight_byte,
-    -- Bytes of results out of that memory, and of partial results out and in. [byte]
+    -- Bytes of results out of the memory shared by all units, and of partial results out and in. [byte]
     outer_output_byte,
     -- Bytes into and out of the memory shared by all units, from main memory or resident. [byte]
     outer_input_byte + outer_weight_byte + outer_output_byte AS outer_byte,
     -- Number of arrivals of a tile of input at an array's own memory, or of passes through an array without one.
     input_arrivals AS inner_input_visits,
-    -- Number of arrivals of a tile of weights, counted in the same way.
+    -- Number of arrivals of a tile of weights, counted like `inner_input_visits`.
     weight_arrivals AS inner_weight_visits,
     -- Bytes of input into the arrays' own memories, counted at every arrival. [byte]
     inner_input_byte,
@@ -108,8 +108,8 @@ SELECT
     inner_output_byte,
     -- Bytes into and out of the arrays' own memories. [byte]
     inner_input_byte + inner_weight_byte + inner_output_byte AS inner_byte,
-    -- Bytes between these memories and the arrays. In a row-stationary array each product reads both operands and a partial result
-    -- and writes the result. [byte]
+    -- Bytes between the arrays' own memories and the arrays. In a row-stationary array each product reads both operands and a
+    -- partial result and writes the result. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN macs * 2e0 * (element_byte + accumulator_byte)
         ELSE gemm_count * (
@@ -131,7 +131,7 @@ SELECT
         WHEN dataflow IN ('output_stationary', 'wavefront') THEN macs * 2e0 * element_byte
         ELSE macs * (element_byte + accumulator_byte)
     END AS element_hop_byte,
-    -- Memory of the outer tile: both operands twice, to load the next ones meanwhile, and the results. [byte]
+    -- Memory of the outer tile: both operands double-buffered, and the results. [byte]
     2e0 * element_byte * (CAST(outer_m AS DOUBLE) * outer_k * outer_halo_fraction + CAST(outer_k AS DOUBLE) * outer_n)
     + accumulator_byte * outer_m * outer_n AS outer_tile_byte,
     -- Memory of the inner tile, without results that stay in one array; in a row-stationary array the weights, pixels and partial

@@ -17,7 +17,7 @@ WITH placed_nests AS (
         r.matrix_op_j,
         r.tile_memory_byte_per_s,
         COALESCE(r.tile_memory_byte, r.tile_memory_pool_byte / NULLIF(r.unit_count, 0e0)) AS inner_capacity_byte,
-        -- A memory shared by several arrays belongs to none of them, and is the outer one on parts without a larger memory.
+        -- A memory shared by several arrays belongs to none of them, and is the outer memory on parts without a larger memory.
         h.cache_level IS NOT NULL
         AND (
             h.tile_memory_level IS NULL
@@ -84,11 +84,11 @@ SELECT
         window_side, stride, side, array_count, draws_from_outer, outer_capacity_byte, inner_capacity_byte,
         outer_trips_m, outer_trips_n, outer_trips_k, inner_trips_m, inner_trips_n, inner_trips_k, split_k
     ),
-    -- Slices of the depth that output-stationary arrays share.
+    -- Number of slices of the depth that output-stationary arrays share.
     split_k,
-    -- Arrays of the part.
+    -- Number of arrays of the part.
     array_count,
-    -- True if arrays have no memory of their own: they read operands from the shared memory for every pass.
+    -- True if arrays have no separate memory and read operands from the shared memory for every pass.
     draws_from_outer,
     -- Capacity of the memory shared by all units; null for parts whose arrays have the only on-chip memory. [byte]
     outer_capacity_byte,
@@ -126,8 +126,8 @@ SELECT
     side,
     -- Number of images in an inner tile of a row-stationary array.
     strip_images,
-    -- Elements of a row-stationary array that work at once, in sets as high as a window and as wide as a strip; null for other
-    -- dataflows, and for tiles that need more sets than fit the array.
+    -- Number of elements of a row-stationary array that work at once, in sets as high as a window and as wide as a strip; null for
+    -- other dataflows, and for tiles that need more sets than fit the array.
     CASE
         WHEN dataflow = 'row_stationary' AND wanted_sets <= array_sets THEN wanted_sets * window_side * strip_rows
     END AS active_elements,
@@ -141,7 +141,8 @@ SELECT
         WHEN dataflow = 'row_stationary' THEN 1e0
         ELSE CEIL(on_columns / NULLIF(matrix_array_columns, 0e0))
     END AS column_folds,
-    -- Steps in which an operand streams through the array in one fold; in a row-stationary array, products of one element.
+    -- Number of cycles in which an operand streams through the array in one fold; in a row-stationary array, products of one
+    -- element.
     CASE
         WHEN dataflow = 'row_stationary' THEN side * strip_images * element_n * element_k
         ELSE CAST(streamed AS DOUBLE)

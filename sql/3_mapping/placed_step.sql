@@ -34,9 +34,9 @@ SELECT
         dataflow, block_threads, covered_rows, covered_columns, covered_depth, busy_fraction, fed_fraction, row_fraction, column_fraction,
         depth_fraction, lane_fraction, other_fraction
     ),
-    -- Ratio of the product's rows to the rows that its tiles cover, or to the minimum of an array.
+    -- Ratio of the product's rows to the rows that its tiles cover, or to the fewest rows that an array streams.
     row_fraction,
-    -- Ratio of the product's columns to the columns that its tiles cover, or to the minimum of an array of inputs.
+    -- Ratio of the product's columns to the columns that its tiles cover, or to the fewest columns that an array of inputs streams.
     column_fraction,
     -- Ratio of the product's depth to the depth that its tiles cover.
     depth_fraction,
@@ -44,12 +44,11 @@ SELECT
     lane_fraction,
     busy_fraction,
     fed_fraction,
-    -- Share that remains after all other losses: starting, streaming, combining the results of several units, one column of an
-    -- array.
+    -- Share of the peak that remains after all other losses: starting, streaming, combining the results of several units, and use
+    -- of only one column of an array.
     other_fraction,
-    -- Smallest of these shares and of `pipelining_fraction`: `rows` or `columns` of padding, `weights` or `inputs` that take longer
-    -- to load than the other operand streams, `depth`, `lanes`, `units`, `waves`, `filling`, `feed` or `other`; null without a
-    -- loss.
+    -- Cause of the largest loss: `rows` or `columns` (padding), `weights` or `inputs` (loading takes longer than the other operand
+    -- streams), `depth`, `lanes`, `units`, `waves`, `filling`, `feed` or `other`; null without a loss.
     CASE CASE WHEN utilization_fraction < 1e0 THEN LEAST(
         row_fraction, column_fraction, depth_fraction, lane_fraction, busy_fraction, pipelining_fraction, fed_fraction, other_fraction
     ) END

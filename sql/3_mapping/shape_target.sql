@@ -1,4 +1,4 @@
--- Every distinct shape on every part that can run it, with the part's numbers and the efficiencies that apply.
+-- Every distinct shape on every part that can run the shape, with the part's numbers and the efficiencies that apply.
 -- Grain: run, shape_id, hardware
 CREATE VIEW shape_target AS
 WITH placed_shapes AS (
@@ -11,7 +11,7 @@ WITH placed_shapes AS (
             default_precision, calls_aten, main_memory_byte, has_host_link, host_link_byte_per_s, host_link_s, least_w
         ),
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
-        -- PyTorch's libraries have layouts and algorithms of their own (`convolution_call`, `depthwise_call`, `linear_call`).
+        -- PyTorch's libraries choose layouts and algorithms (`convolution_call`, `depthwise_call`, `linear_call`).
         CASE
             WHEN t.family = 'gpu' AND s.converted_byte > 0e0 THEN 'nchw'
             WHEN t.family = 'gpu' AND s.algorithm IS NOT NULL THEN CONCAT(s.layout, '_', s.algorithm)
@@ -35,8 +35,8 @@ SELECT
     -- Layout of the anchor's tensors in memory: `nchw`, `nhwc` or `strided`; on Intel's processors also `aliased` (`linear_call`);
     -- on GPUs also `nchw_own`, `nchw_wide` or `nhwc_wide` (`depthwise_call`).
     s.executed_layout AS layout,
-    -- ATen operator of the anchor if it has efficiencies of its own, else `*`; `aten._slow_conv2d_forward` for a convolution that
-    -- PyTorch on a processor runs as its own matrix product.
+    -- ATen operator of the anchor if `efficiency` has rows for the operator, else `*`; `aten._slow_conv2d_forward` for a
+    -- convolution that PyTorch on a processor runs as its own matrix product.
     s.efficiency_name AS operator_name,
     e.matrix_fraction,
     e.matrix_half_ops,
@@ -50,7 +50,7 @@ SELECT
     e.paging_fraction,
     e.thread_fraction,
     e.team_ratio,
-    -- Impossible number of the part, the run or a rule, for which the shape has no answer; null without one.
+    -- Impossible number of the part, the run or a rule, because of which the shape has no answer; else null.
     COALESCE(
         s.known_fault,
         CASE WHEN e.faulty_efficiency_id IS NOT NULL THEN CONCAT('efficiency.', CAST(e.faulty_efficiency_id AS VARCHAR)) END

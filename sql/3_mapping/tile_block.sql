@@ -1,7 +1,7 @@
--- Blocks of a domain-flow product that a unit computes, for every candidate: the number of array tiles, the depth of the slabs of
--- both operands in the tile memory, and the level that is too small. A block of one array tile keeps its results in the array, so
--- that slabs may have any depth; a larger block with a cut reduction keeps results next to the slabs (kpu_tiling: Ti*Tk + Tk*Tj +
--- Ti*Tj <= L2, operands double-buffered).
+-- Blocks of a domain-flow product that a unit computes, for every candidate: number of array tiles, depth of the slabs of both
+-- operands in the tile memory, and the memory that is too small. A block of one array tile keeps its results in the array, so that
+-- slabs may have any depth; a larger block with a cut reduction keeps results next to the slabs (kpu_tiling: Ti*Tk + Tk*Tj + Ti*Tj
+-- <= L2, operands double-buffered).
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_block AS
 WITH sized_blocks AS (
@@ -104,7 +104,7 @@ SELECT
     tile_n,
     -- Depth of both operands in the tile memory at once.
     tile_k,
-    -- Most array tiles in a block of the product.
+    -- Largest number of array tiles in a block of the product.
     block_tiles,
     -- Number of array tiles down a product.
     product_count_m,
@@ -116,17 +116,17 @@ SELECT
     slab_count,
     -- Depth of a slab.
     slice_k / NULLIF(slab_count, 0e0) AS slab_k,
-    -- Results that wait in the tile memory between slabs. [byte]
+    -- Size of the results that stay in the tile memory between slabs. [byte]
     kept_result_byte,
     -- True if the stream buffers keep a slab of an array tile's rows while columns stream through.
     COALESCE(
         element_byte * (array_rows * slice_k / NULLIF(slab_count, 0e0) + stages * array_columns) <= stream_memory_byte, FALSE
     ) AS holds_rows,
-    -- Bytes of the block in the tile memory. [byte]
+    -- Size of the block in the tile memory. [byte]
     stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte AS block_byte,
-    -- Bytes of one step of the array in the stream buffers. [byte]
+    -- Size of one cycle's operands of the array in the stream buffers. [byte]
     stages * element_byte * (array_rows + array_columns) AS step_byte,
-    -- Innermost level that is too small: `stream` or `tile`; null if both fit or are unknown.
+    -- Innermost memory that is too small: `stream` or `tile`; null if the block fits in both or their sizes are unknown.
     CASE
         WHEN stages * element_byte * (array_rows + array_columns) > stream_memory_byte THEN 'stream'
         WHEN tile_k < 1e0 OR stages * element_byte * (tile_m + tile_n) * tile_k + kept_result_byte > tile_memory_byte THEN 'tile'

@@ -1,7 +1,7 @@
--- Products without tiles, computed element by element on the vector units: narrow ones (grouped convolutions, few channels), which
--- padding to a tile would waste; products of few rows on servers with kernels for them; and products whose element type no array
--- computes. They are distributed in blocks of threads like any vector work: a partly filled last block costs a whole one, so that
--- more threads never take less time.
+-- Products without tiles, computed element by element on the vector units: narrow products (grouped convolutions, few channels),
+-- whose padding to a tile would waste work; products of few rows on servers that have special kernels; and products in an element
+-- type that no array computes. Like all vector work, they are distributed in blocks of threads: a partly filled last block costs as
+-- much as a whole block, so that more threads never take less time.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_direct AS
 WITH counted_blocks AS (
@@ -71,21 +71,21 @@ SELECT
         tile_memory_byte_per_s, is_staged, load_unit_byte_per_s, stream_unit_byte_per_s, tile_count, block_fraction,
         filled_fraction, wave_quantization_fraction, waves, effective_waves, staged_byte, busy_units
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     CAST(NULL AS DOUBLE) AS tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     CAST(NULL AS DOUBLE) AS tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     CAST(NULL AS DOUBLE) AS tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     1e0 AS unit_tile_count,
-    -- Results that the tile keeps next to its unit; null where no tile is cut. [byte]
+    -- Size of the results that the tile keeps next to its unit; null without a tile. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
     CASE WHEN is_staged THEN load_unit_byte_per_s * busy_units ELSE tile_memory_byte_per_s END
@@ -94,8 +94,8 @@ SELECT
     staged_byte AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     staged_byte AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     stream_unit_byte_per_s * busy_units AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     effective_waves * flops * block_fraction / NULLIF(unit_ops_per_s * filled_fraction, 0e0) AS tiled_s
 FROM busy_blocks

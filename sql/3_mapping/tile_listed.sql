@@ -1,7 +1,7 @@
 -- Output-stationary tiles of listed sizes: GPU blocks, NPU and DSP tiles, distributed over the units in waves (CUTLASS, efficient
--- GEMM; wave quantization). The time of a tile is its steps, padded in depth, plus filling and draining, which take some steps of
--- the reduction, at most the memory's latency. From the second wave on, a unit with several tiles computes others while one fills
--- (LEAST skips nulls).
+-- GEMM; wave quantization). The time of a tile is the time of its reduction steps, padded in depth, plus filling and draining,
+-- which take the time of several steps, at most the memory's latency. From the second wave on, a unit with several tiles computes
+-- others while one fills (LEAST skips nulls).
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_listed AS
 WITH counted_tiles AS (
@@ -28,7 +28,7 @@ WITH counted_tiles AS (
         s.gemm_count,
         s.macs, s.threads, s.taps, s.image, s.query_count, s.query_heads, s.compute_precision,
         s.is_continued,
-        -- Chunks of prompts, and rounds of a recurrence whose weights fit no unit, follow one another and share no wave.
+        -- Chunks of prompts, and time steps of a recurrence whose weights do not fit in a unit, run in sequence and share no wave.
         s.chunk_count * CASE WHEN s.n * s.k * g.element_byte > g.tile_memory_byte THEN GREATEST(s.rounds, 1e0) ELSE 1e0 END AS turns,
         g.element_byte,
         g.stages,
@@ -79,21 +79,21 @@ SELECT
         tile_n, tile_k, tile_count, step_s, padded_k, fill_k, waves, effective_waves, steady_s, fill_s, begin_s, computing_s,
         filling_s
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     computing_s / NULLIF(computing_s + filling_s, 0e0) AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     1e0 AS unit_tile_count,
-    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    -- Size of the results that the tile keeps next to its unit; null if all results stay there in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
@@ -101,8 +101,8 @@ SELECT
     0e0 AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     0e0 AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     computing_s + filling_s + turns * begin_s AS tiled_s
 FROM filled_tiles

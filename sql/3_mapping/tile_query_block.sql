@@ -1,6 +1,6 @@
--- Blocks of PyTorch's fused attention on processors: threads take neighbouring blocks of queries and reorder keys and values anew
--- for every block (FlashAttentionKernel.cpp). The unit with the most rows takes longest: whole products, then part of one. Other
--- steps are shared in the same way.
+-- Query blocks of PyTorch's fused attention on processors: threads take neighbouring blocks of queries, and reorder keys and values
+-- again for every block (FlashAttentionKernel.cpp). The unit with the most rows takes longest: its rows are whole products, then
+-- part of one. Other steps are divided in the same way.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_query_block AS
 WITH counted_blocks AS (
@@ -53,7 +53,7 @@ waved_blocks AS (
     FROM counted_blocks
 ),
 
--- Rows of the unit with the most rows.
+-- Number of rows of the unit with the most rows.
 shared_blocks AS (
     SELECT
         *,
@@ -67,21 +67,21 @@ SELECT
         tile_memory_byte_per_s, lanes, fill_k, sustained_fraction, query_block, tile_m, tile_n,
         tile_k, product_blocks, tile_count, waves, block_rows
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     CASE WHEN is_product THEN tile_m END AS tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     CASE WHEN is_product THEN tile_n END AS tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     CASE WHEN is_product THEN tile_k END AS tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     CASE WHEN is_product THEN block_rows / NULLIF(block_rows + waves * fill_k, 0e0) ELSE 1e0 END AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     1e0 AS unit_tile_count,
-    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    -- Size of the results that the tile keeps next to its unit; null if all results stay there in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
@@ -89,9 +89,9 @@ SELECT
     0e0 AS carried_byte,
     -- Bytes that stream from the tile memory to the arithmetic; 0 if stream buffers are not modelled. [byte]
     0e0 AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     CASE
         WHEN is_product
             THEN 2e0 * (block_rows + waves * fill_k) * CEIL(n / NULLIF(lanes, 0e0)) * lanes * k

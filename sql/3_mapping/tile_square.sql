@@ -1,5 +1,5 @@
--- Output-stationary square blocks fitted to a core's own cache: products on processors, except attentions that PyTorch cuts by
--- queries (`tile_query_block`). Blocks are distributed over the cores in whole waves.
+-- Output-stationary square blocks that fit a core's private cache: products on processors, except attention that PyTorch divides
+-- into query blocks (`tile_query_block`). Blocks are distributed over the cores in whole waves.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_square AS
 WITH sized_blocks AS (
@@ -54,7 +54,7 @@ counted_blocks AS (
 waved_blocks AS (
     SELECT
         *,
-        -- Rounds of a recurrence wait for one another and share no wave.
+        -- Time steps of a recurrence run in sequence and share no wave.
         GREATEST(rounds, 1e0) AS turns,
         turns * CEIL(tile_count / NULLIF(turns * tile_unit_count, 0e0)) AS waves,
         turns * wave_count(
@@ -68,21 +68,21 @@ SELECT
         tile_memory_byte_per_s, stream_memory_byte, stream_memory_byte_per_s, stream_block, sustained_fraction, tile_m,
         tile_n, tile_k, wave_quantization_fraction, tile_count, waves, effective_waves, rounds, turns
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     1e0 AS unit_tile_count,
-    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    -- Size of the results that the tile keeps next to its unit; null if all results stay there in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
     tile_memory_byte_per_s AS load_byte_per_s,
@@ -96,8 +96,8 @@ SELECT
             m * k * CEIL(n / NULLIF(LEAST(stream_block, tile_n), 0e0)) + k * n * CEIL(m / NULLIF(LEAST(stream_block, tile_m), 0e0))
         )
     END AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     stream_memory_byte_per_s AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     effective_waves * 2e0 * tile_m * tile_n * k / NULLIF(unit_ops_per_s * sustained_fraction, 0e0) AS tiled_s
 FROM waved_blocks

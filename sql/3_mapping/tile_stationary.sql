@@ -1,6 +1,6 @@
--- Passes of arrays with a stationary operand while the other streams through, max(M, rows) cycles per pass: weights stay while rows
--- stream (TPU; kpu_dft), or inputs stay while columns stream, with the product's rows and columns exchanged (SCALE-Sim). Products
--- that no array computes go to `tile_direct`.
+-- Passes of systolic arrays with a stationary operand, through which the other operand streams; a pass takes max(M, rows) cycles.
+-- Either weights stay and rows stream (TPU; kpu_dft), or inputs stay and columns stream, with the product's rows and columns
+-- exchanged (SCALE-Sim). Products that no array computes are in `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_stationary AS
 WITH sized_tiles AS (
@@ -53,14 +53,14 @@ WITH sized_tiles AS (
     WHERE s.is_product AND g.overflowing_level IS NULL
 ),
 
--- A pass streams only what fits the array's memory with its results. Units take whole columns of folds of the depth and share the
--- last ones, whose partial results meet on their way (`met_columns`).
+-- A pass streams only rows that fit the array's memory together with their results. Units take whole columns of depth folds and
+-- share the last columns, whose partial results are combined (`met_columns`).
 counted_tiles AS (
     SELECT
         *,
         CASE WHEN listed_stream > 0e0 THEN LEAST(listed_stream, stream_size) ELSE CEIL(stream_size / NULLIF(divisor, 0e0)) END
             AS asked_stream,
-        -- Equal parts of the stream that fit the array's memory.
+        -- Size of the equal parts of the stream that fit the array's memory.
         CASE
             WHEN held_rows < asked_stream THEN CEIL(asked_stream / NULLIF(CEIL(asked_stream / NULLIF(held_rows, 0e0)), 0e0))
             ELSE asked_stream
@@ -89,21 +89,21 @@ SELECT
         held_rows, divisor, wave_quantization_fraction, holds_input, stream_size, column_size, listed_stream, listed_columns, tile_k,
         asked_stream, streamed, held_columns, depth_folds, column_folds, column_count, tile_count, met_byte, waves, streaming_cycles, fill_cycles
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     CASE WHEN holds_input THEN held_columns ELSE streamed END AS tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     CASE WHEN holds_input THEN streamed ELSE held_columns END AS tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     streaming_cycles / NULLIF(streaming_cycles + fill_cycles, 0e0) AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     1e0 AS unit_tile_count,
-    -- Results that the tile keeps next to its unit; null where it keeps all, in single precision. [byte]
+    -- Size of the results that the tile keeps next to its unit; null if all results stay there in single precision. [byte]
     CAST(NULL AS DOUBLE) AS kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
     CASE WHEN is_staged THEN load_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) ELSE tile_memory_byte_per_s END
@@ -122,9 +122,9 @@ SELECT
             )
         ELSE 0e0
     END AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     CASE WHEN is_staged THEN stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0) END AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     (streaming_cycles + fill_cycles) / NULLIF(cycle_hz, 0e0) AS tiled_s,
     -- Share of a tile's columns of input that is loaded; overlapping windows share the rest.
     halo_share(taps, image, CASE WHEN holds_input THEN held_columns ELSE streamed END, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction

@@ -1,4 +1,5 @@
--- Every product of every shape with every candidate tile of every dataflow, and the quantities that all dataflows compute alike.
+-- Every product of every shape with every candidate tile of every dataflow, and the quantities that all dataflows compute in the
+-- same way.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
 WITH all_steps AS (
@@ -30,23 +31,23 @@ SELECT
         stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
         stream_byte_per_s, reload_byte, stream_byte, halo_fraction
     ),
-    -- Units that get work.
+    -- Number of units that get work.
     LEAST(tile_count / NULLIF(unit_tile_count, 0e0), tile_unit_count) AS units_allocated,
-    -- Bytes that the tiles load from the last-level cache: operands again for every tile, and pixels shared by windows once per
-    -- tile of an array; 0 where no tile is cut. [byte]
+    -- Bytes that the tiles load from the last-level cache: every tile loads its operands again, but pixels that several windows
+    -- share count once per tile of an array; 0 without tiles. [byte]
     reload_byte,
-    -- Time to load these bytes; 0 when the bandwidth is unknown. [s]
+    -- Time to load `reload_byte`; 0 when the bandwidth is unknown. [s]
     COALESCE(reload_byte / NULLIF(load_byte_per_s, 0e0), 0e0) AS reload_s,
     stream_byte,
-    -- Time to stream these bytes; 0 when the bandwidth is unknown. [s]
+    -- Time to stream `stream_byte`; 0 when the bandwidth is unknown. [s]
     COALESCE(stream_byte / NULLIF(stream_byte_per_s, 0e0), 0e0) AS stream_s,
-    -- Bytes of the tile next to its unit; 0 where no tile is cut. [byte]
+    -- Size of the tile in the memory next to its unit; 0 without a tile. [byte]
     COALESCE(
         stages * element_byte * (tile_m * LEAST(tile_k, k) + LEAST(tile_k, k) * tile_n)
         + COALESCE(kept_result_byte, 4e0 * tile_m * tile_n), 0e0
     ) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s,
-    -- Threads of a block of vector units; null for tiles, whose threads are in `arithmetic_tile`.
+    -- Number of threads of a block of vector units; null for tiles, whose threads are in `arithmetic_tile`.
     CAST(NULL AS DOUBLE) AS block_threads
 FROM tiled_steps

@@ -1,5 +1,5 @@
 -- Time and traffic of the products of a shape with each candidate tile, in the columns that decide between tiles. A kernel runs all
--- its products with one candidate, which must suit them all.
+-- its products with one candidate, so only candidates that fit every product have rows.
 -- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_time AS
 SELECT
@@ -23,13 +23,13 @@ SELECT
     SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS product_energy_j,
     -- Bytes that the tiles load from the last-level cache. [byte]
     SUM(reload_byte) AS reload_byte,
-    -- Time to load these bytes. [s]
+    -- Time to load `reload_byte`. [s]
     SUM(reload_s) AS reload_s,
     -- Bytes that stream from the tile memory to the arithmetic. [byte]
     SUM(stream_byte) AS stream_byte,
-    -- Time to stream these bytes. [s]
+    -- Time to stream `stream_byte`. [s]
     SUM(stream_s) AS stream_s,
-    -- Units that get work.
+    -- Number of units that get work.
     MAX(units_allocated) AS units_allocated
 FROM tile_step
 WHERE product_count > 0

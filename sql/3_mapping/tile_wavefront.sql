@@ -1,6 +1,6 @@
 -- Output-stationary wavefronts of an array (domain flow, KPU; every array with stationary results): K + R + C - 2 cycles for the
--- first tile of R x C results and max(K, R) more for each that follows (kpu_tilesched; derived in docs/cost-model/kpu.md). Blocks
--- that exceed a level have no rows (`tile_block`), and products that no array computes go to `tile_direct`.
+-- first tile of R x C results and max(K, R) more for each following tile (kpu_tilesched; derived in docs/cost-model/kpu.md). Blocks
+-- that exceed a memory have no rows (`tile_block`), and products that no array computes are in `tile_direct`.
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_wavefront AS
 WITH counted_tiles AS (
@@ -11,7 +11,7 @@ WITH counted_tiles AS (
     WHERE overflowing_level IS NULL
 ),
 
--- Tiles of the busiest unit, in whole blocks.
+-- Number of tiles of the busiest unit, in whole blocks.
 waved_tiles AS (
     SELECT
         *,
@@ -20,20 +20,22 @@ waved_tiles AS (
     FROM counted_tiles
 ),
 
--- A unit takes its tiles in blocks of several arrays: partial results of a reduction in slabs wait in the tile memory, and a split
--- reduction is summed in rounds of pairs. Bytes take as long as those of the busiest unit, whose tiles are whole ones.
+-- A unit computes its tiles in blocks: partial results of a reduction in slabs stay in the tile memory, and the slices of a split
+-- reduction are added in pairs. The transfer time is that of the busiest unit, whose tiles are all complete.
 timed_tiles AS (
     SELECT
         *,
         slab_k + array_rows + array_columns - 2e0 + (effective_waves * slab_count - 1e0) * GREATEST(slab_k, array_rows) AS cycles,
-        -- Rounds in which the partial results of a split reduction are added, and the time of one round for a unit.
+        -- Number of rounds in which the partial results of a split reduction are added in pairs, and the time of one round on a
+        -- unit.
         CASE
             WHEN split_k > 1e0
                 THEN GREATEST(CEIL(LOG2(split_k) - 1e-9), CEIL(waves * (split_k - 1e0) / NULLIF(split_k, 0e0)))
             ELSE 0e0
         END AS combining_rounds,
         COALESCE(4e0 * array_rows * array_columns / NULLIF(load_unit_byte_per_s, 0e0), 0e0) AS round_s,
-        -- Ratios of the rows and columns of all tiles to those of the product, if every tile is as large as the largest.
+        -- Ratios of the rows and columns of all tiles to the rows and columns of the product, if every tile has the size of the
+        -- largest tile.
         LEAST(m, array_rows) * product_count_m / NULLIF(m, 0e0) AS whole_m,
         LEAST(n, array_columns) * product_count_n / NULLIF(n, 0e0) AS whole_n,
         halo_share(taps, image, tile_m, LEAST(tile_k, k), m, k, gemm_count) AS halo_fraction,
@@ -55,19 +57,19 @@ SELECT
         halo_fraction, loaded_row_byte, loaded_column_byte, carried_result_byte, streamed_row_byte, streamed_column_byte,
         streamed_result_byte
     ),
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     tile_k,
     -- Number of tiles, or of blocks of threads.
     tile_count,
-    -- Number of rounds until all tiles are done.
+    -- Number of waves until all tiles are done.
     waves,
-    -- Share of the tile's time in which the pipeline is full.
+    -- Share of the tile's time during which the pipeline is full.
     effective_waves * slice_k / NULLIF(cycles, 0e0) AS pipelining_fraction,
-    -- Number of tiles that a unit computes together.
+    -- Number of tiles that a unit computes at the same time.
     LEAST(block_tiles, tile_count) AS unit_tile_count,
     kept_result_byte,
     -- Rate at which all units together load tiles; null when unknown. [byte/s]
@@ -84,12 +86,12 @@ SELECT
     -- Bytes that stream from the tile memory to the arithmetic and back: operands for each tile of an array (rows once per block if
     -- the buffers fit a slab of them), results, and partial results between slabs. [byte]
     gemm_count * (streamed_row_byte + streamed_column_byte + streamed_result_byte) AS stream_byte,
-    -- Rate at which all units together stream these bytes; null when unknown. [byte/s]
+    -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     stream_unit_byte_per_s * tile_count / NULLIF(waves, 0e0)
     * (streamed_row_byte + streamed_column_byte + streamed_result_byte)
     / NULLIF(streamed_row_byte * whole_m + streamed_column_byte * whole_n + streamed_result_byte * whole_m * whole_n, 0e0)
         AS stream_byte_per_s,
-    -- Time of the tiles with filling and draining, without other bounds. [s]
+    -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s,
     -- Share of a tile's columns of input that is loaded; overlapping windows share the rest.
     halo_fraction

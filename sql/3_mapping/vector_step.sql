@@ -1,7 +1,7 @@
--- Every step of every shape other than a product, on the vector units in blocks of threads: a partly filled last block costs a
--- whole one, so that more threads never take less time. On a domain-flow part, units without a block share the elements of each
--- result and combine partial results in rounds of pairs; a depthwise convolution runs in one column of the arrays if that is faster
--- (docs/cost-model/kpu.md). Columns are those of `tile_step`; no tile is cut.
+-- Every step of every shape other than a product, on the vector units in blocks of threads: a partly filled last block costs as
+-- much as a whole block, so that more threads never take less time. On a domain-flow part, units without a block share the elements
+-- of each result and combine partial results in rounds of pairs; a depthwise convolution runs in one column of the arrays if that
+-- is faster (docs/cost-model/kpu.md). The columns are those of `tile_step`, without tiles.
 -- Grain: run, shape_id, hardware, step_id
 CREATE VIEW vector_step AS
 WITH blocked_steps AS (
@@ -48,8 +48,8 @@ combined_steps AS (
     FROM blocked_steps
 ),
 
--- Most parts of a block for which there are units and which pay: block_s / p + round_s * LOG2(p) is least at p = LN(2) * block_s /
--- round_s, fewer than the elements of a result.
+-- Number of parts p of a block, limited by units and by the elements of a result, that minimizes block_s / p + round_s * LOG2(p): p
+-- = LN(2) * block_s / round_s.
 shared_steps AS (
     SELECT
         *,
@@ -81,7 +81,7 @@ streamed_steps AS (
     FROM shared_steps
 ),
 
--- Results of many elements take at least as long as these arrive, and the first element must cross the array.
+-- A reduction over many elements takes at least as long as the elements take to arrive, and the first element must cross the array.
 timed_steps AS (
     SELECT
         *,
@@ -102,7 +102,7 @@ SELECT
     COALESCE(column_s < spread_s, FALSE) AS is_matrix,
     -- Element type that the unit computes in.
     CASE WHEN column_s < spread_s THEN matrix_precision ELSE executed_precision END AS executed_precision,
-    -- Tiling strategy; null, because no tile is cut.
+    -- Tiling strategy; null without tiles.
     CAST(NULL AS VARCHAR) AS strategy,
     unit_count AS tile_unit_count,
     -- Peak of all units together. [ops/s]
@@ -118,30 +118,30 @@ SELECT
     gemm_count,
     macs, threads, taps, image, query_count, query_heads, compute_precision,
     element_byte,
-    -- Rows of the tile; null, because no tile is cut.
+    -- Rows of the tile; null without tiles.
     CAST(NULL AS DOUBLE) AS tile_m,
-    -- Columns of the tile; null, because no tile is cut.
+    -- Columns of the tile; null without tiles.
     CAST(NULL AS DOUBLE) AS tile_n,
-    -- Depth of the tile; null, because no tile is cut.
+    -- Depth of the tile; null without tiles.
     CAST(NULL AS DOUBLE) AS tile_k,
-    -- Number of blocks of threads, or of parts of them.
+    -- Number of blocks of threads, or of parts of blocks.
     block_count * part_count AS tile_count,
-    -- Number of rounds until all blocks are done.
+    -- Number of waves until all blocks are done.
     waves,
     -- Share of the time in which the pipeline is full.
     1e0 AS pipelining_fraction,
-    -- Units that get work.
+    -- Number of units that get work.
     LEAST(block_count * part_count, unit_count) AS units_allocated,
-    -- Bytes loaded again for every tile. [byte]
+    -- Bytes that tiles load from the last-level cache: 0 without tiles. [byte]
     0e0 AS reload_byte,
-    -- Time to load these bytes. [s]
+    -- Time to load `reload_byte`. [s]
     0e0 AS reload_s,
-    -- Bytes that stream from the tile memory to the arithmetic and back, the elements of each result anew; 0 if stream buffers are
-    -- not modelled. [byte]
+    -- Bytes that stream from the tile memory to the arithmetic and back; the elements of each result stream again; 0 if stream
+    -- buffers are not modelled. [byte]
     stream_byte,
-    -- Time to stream these bytes; 0 when the bandwidth is unknown. [s]
+    -- Time to stream `stream_byte`; 0 when the bandwidth is unknown. [s]
     stream_s,
-    -- Bytes of a tile next to its unit. [byte]
+    -- Size of a tile in the memory next to its unit: 0 without tiles. [byte]
     0e0 AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     LEAST(spread_s, column_s) AS ideal_s,

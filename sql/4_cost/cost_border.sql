@@ -1,5 +1,5 @@
--- Costs of every shape on every part that do not depend on the tile: memory levels except that next to the units, exposed time, and
--- steps other than products.
+-- Costs of every shape on every part that do not depend on the tile: all memory levels except the memory next to the units, exposed
+-- time, and steps other than products.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_border AS
 SELECT
@@ -11,13 +11,14 @@ SELECT
     CASE WHEN v.shape_id IS NULL THEN 0e0 ELSE v.vector_energy_j END AS vector_energy_j,
     COALESCE(v.vector_stream_byte, 0e0) AS vector_stream_byte,
     COALESCE(v.vector_stream_s, 0e0) AS vector_stream_s,
-    -- Bytes that pass the memories next to the units with any tile: all, if software moves them through every level. [byte]
+    -- Bytes that pass through the memories next to the units with any tile: all bytes if software moves data through every level,
+    -- else 0. [byte]
     CASE WHEN p.is_staged THEN p.moved_byte ELSE 0e0 END AS staged_byte,
-    -- Time to load these bytes from the last-level cache; 0 when the bandwidth is unknown. [s]
+    -- Time to load `staged_byte` from the last-level cache; 0 when the bandwidth is unknown. [s]
     COALESCE(staged_byte / NULLIF(LEAST(p.tile_memory_byte_per_s, p.cache_byte_per_s), 0e0), 0e0) AS staged_load_s,
-    -- Bytes that pass the first level with any tile; 0 without that level. [byte]
+    -- Bytes that pass through the first memory level with any tile; 0 without a first level. [byte]
     CASE WHEN p.stream_level IS NULL THEN 0e0 ELSE p.moved_byte END AS passing_byte,
-    -- Time to move these bytes; 0 when the bandwidth is unknown. [s]
+    -- Time to move `passing_byte`; 0 when the bandwidth is unknown. [s]
     COALESCE(
         passing_byte / NULLIF(
             CASE

@@ -1,4 +1,4 @@
--- The last-level cache: all traffic passes through it.
+-- Last-level cache: all traffic passes through this cache.
 -- Term: cache, memory, moved_byte, cache_byte_per_s, memory_fraction, cache_s, cache_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_cache AS

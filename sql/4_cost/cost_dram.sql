@@ -1,6 +1,6 @@
--- Main memory: its traffic at the peak bandwidth and at the share of it that kernels of the class reach at this size.
--- `memory_half_byte` is the bytes per unit at which half of that share is reached; it counts the units of the part's file, because
--- added units do not change the bytes that the memory needs in flight.
+-- Main memory: traffic divided by the share of the peak bandwidth that kernels of the class attain at this size. At
+-- `memory_half_byte` bytes per unit, kernels attain half of the share of large kernels. The units are those of the part's file,
+-- because added units do not change the bytes that the memory needs in flight.
 -- Term: dram, memory, dram_byte, dram_byte_per_s, memory_fraction, dram_s, dram_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_dram AS

@@ -1,5 +1,5 @@
--- Matrix units: the time of the tiles divided by the share of it that kernels of the class reach at this size (`matrix_half_ops`:
--- the operations per unit at which half of that share is reached).
+-- Matrix units: the time of the tiles divided by the efficiency that kernels of the class attain at this size. At `matrix_half_ops`
+-- operations per unit, kernels attain half of the efficiency of large kernels.
 -- Term: matrix, engine, , , matrix_fraction, matrix_s, product_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_matrix AS

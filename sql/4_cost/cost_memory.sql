@@ -7,8 +7,8 @@ SELECT
     *,
     -- Time of the slowest memory level. [s]
     GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
-    -- Memory level that takes `memory_s`, the outermost of equal ones: `dram`, the last-level cache or the tile memory; `latency`
-    -- for dependent accesses, `row` for the blocks of a normalization, `thread` for few threads.
+    -- Memory level that takes `memory_s`, the outermost in a tie: `dram`, the last-level cache or the tile memory; `latency`
+    -- (dependent accesses), `row` (blocks of a normalization) or `thread` (few threads).
     CASE memory_s
         WHEN COALESCE(dram_s, 0e0) THEN 'dram'
         WHEN cache_s THEN cache_level

@@ -1,5 +1,5 @@
--- Effect of a lower clock: less energy by the lower voltage, for arithmetic and the memories on the units' clock, and more time for
--- those memories. Main memory keeps its clock. Energies are those at the reference clock of the silicon.
+-- Inputs for the effect of a lower clock: arithmetic and the memories on the units' clock need less energy, because the voltage is
+-- lower, and more time. Main memory keeps its clock. Energies apply at the reference clock of the silicon.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_power AS
 SELECT

@@ -1,6 +1,6 @@
--- The first level, on parts with tiles in another level: operands stream through it to the arithmetic, and results back. If
--- software moves them, it is a memory like the others. If loads pass through it, their energy is part of the instructions, and its
--- time is a lower bound of the kernel's (`feed_s`).
+-- First memory level of parts whose tiles reside in another level: operands and results stream through the first level. If software
+-- moves data through every level, the first level is a memory like the others. If loads of instructions pass through the first
+-- level, instructions include their energy, and the level's time is a lower bound of the kernel's time (`feed_s`).
 -- Term: stream, memory, stream_byte, stream_memory_byte_per_s, , staged_stream_s, stream_energy_j
 -- Term: feed, bound, stream_byte, stream_memory_byte_per_s, , feed_s,
 -- Grain: run, shape_id, hardware

@@ -1,13 +1,13 @@
--- Start and join of a processor's team of threads, in every kernel except single-threaded ones and in every round of a recurrence.
--- On a GPU a round is two kernels, product and gates; if units keep the recurrence's weights, about half the layer's, one kernel
--- runs all rounds, which exchange their state through memory.
+-- Starting and joining a processor's thread team, in every kernel that is not single-threaded and in every time step of a
+-- recurrence. On a GPU a time step consists of two kernels: product and gates. If the units keep the recurrent weights (about half
+-- of the layer's weights), one kernel runs all time steps, which exchange their state through memory.
 -- Term: team, exposed, , , , team_s,
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_team AS
 SELECT
     *,
-    -- Time to start and join the team of threads, or the time between a GPU's rounds; 0 for one thread and when threads are
-    -- unknown. [s]
+    -- Time to start and join the thread team, or the time between a recurrence's time steps on a GPU; 0 for one thread and when
+    -- threads are unknown. [s]
     CASE
         WHEN family = 'gpu' AND rounds > 1e0
             THEN 2e0 * rounds * CASE

@@ -1,5 +1,5 @@
--- Every shape on every part with the candidate tile of its products: the one with the fastest kernel (`tile_rank`), which keeps
--- time monotone in batch and in every resource.
+-- Every shape on every part with the tile chosen for its products: the candidate with the fastest kernel (`tile_rank`). This choice
+-- keeps time monotone in batch and in every resource.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_tile AS
 WITH chosen_tiles AS (
@@ -7,7 +7,8 @@ WITH chosen_tiles AS (
         run,
         shape_id,
         hardware,
-        -- All rows of a shape agree in these. No later view reads the last three, which Sail refuses in an aggregate.
+        -- All rows of a shape have equal values in these columns. No later view reads the last three columns of the list, which
+        -- Sail refuses in an aggregate.
         ANY_VALUE(COLUMNS(* EXCLUDE (
             run, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
             direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, stream_byte, stream_s, units_allocated,
@@ -39,8 +40,8 @@ SELECT
         chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
     ),
     -- Reason why the kernel has no answer: an impossible number of the part, a step without a rate, or a memory too small for any
-    -- tile of its products; else null. In an attention by blocks of queries, steps between the two products count as parts of
-    -- these.
+    -- tile of its products; else null. In attention by blocks of queries, steps between the two products count as parts of the
+    -- products.
     CASE
         WHEN number_fault IS NULL AND query_count IS NULL AND vector_step_count < step_count - product_count
             THEN 'no rate for a step'
@@ -58,13 +59,13 @@ SELECT
     CASE WHEN candidate_count = 0 THEN 0e0 ELSE chosen_product_energy_j END AS product_energy_j,
     -- Bytes that the memories next to the units load from the last-level cache. [byte]
     GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
-    -- Time of these loads. [s]
+    -- Time to load `reload_byte`. [s]
     GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,
-    -- Bytes that stream from these memories to the arithmetic and back; 0 if stream buffers are not modelled. [byte]
+    -- Bytes that stream between the memories next to the units and the arithmetic; 0 if stream buffers are not modelled. [byte]
     GREATEST(COALESCE(chosen_stream_byte, 0e0) + vector_stream_byte, passing_byte) AS stream_byte,
-    -- Time of that stream. [s]
+    -- Time to stream `stream_byte`. [s]
     GREATEST(COALESCE(chosen_stream_s, 0e0) + vector_stream_s, passing_s) AS stream_s,
-    -- Units that get work; all units for a kernel without steps.
+    -- Number of units that get work; all units for a kernel without steps.
     CASE
         WHEN step_count = 0 THEN unit_count
         ELSE GREATEST(COALESCE(chosen_units_allocated, 0e0), vector_units_allocated)

@@ -1,10 +1,10 @@
--- Bytes of a shape on a part: traffic across its border, spills of a domain-flow chain, and the share that the last-level cache
--- serves, if a kernel's inputs from earlier kernels and its results fit it together. `weights_resident`, or a part whose programs
--- keep weights (`part.keeps_weights`), keeps those that fit next to the activations. Each later file adds one mechanism;
--- `cost_untiled` and `cost_memory` sum them.
+-- Traffic of a shape on a part: bytes across the kernel's border, spills of a domain-flow chain, and the share that the last-level
+-- cache serves if the cache can contain both the inputs from earlier kernels and the results. With `weights_resident`, or on a part
+-- whose programs keep weights (`part.keeps_weights`), the cache keeps the weights that fit next to the activations. Each later file
+-- adds one mechanism; `cost_untiled` and `cost_memory` sum the mechanisms.
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_traffic AS
--- One step after another, because the engine expands a column wherever the same SELECT names it again.
+-- Each computation has a separate SELECT, because the engine expands a column wherever the same SELECT names it again.
 WITH roomy_shapes AS (
     SELECT
         p.*,
@@ -52,7 +52,7 @@ fitting_samples AS (
     FROM counted_groups
 ),
 
--- The batch runs in groups that fit if software places data and re-reading weights costs less.
+-- If software places data and reading weights again costs less, the batch runs in groups that fit the cache.
 grouped_samples AS (
     SELECT
         *,
@@ -69,26 +69,27 @@ SELECT
         run_weight_byte, run_activation_byte, pass_count, spilled_byte, chain_cut_count, batch_share, sample_share, needed_groups,
         room_byte, local_byte, held_weight_fraction, activation_room_byte, fitting_groups, group_count
     ),
-    -- Bytes of the last-level cache that activations and weights may fill. [byte]
+    -- Capacity of the last-level cache that activations and weights may use. [byte]
     room_byte,
-    -- Bytes that an earlier kernel and this one write, in a chunk of prompts. [byte]
+    -- Bytes that the previous kernels and this kernel write, in a chunk of prompts. [byte]
     local_byte,
     -- Share of the weights that the last-level cache keeps between runs.
     held_weight_fraction,
-    -- Bytes of the last-level cache for activations: less the kept weights if these fit only next to one sample's activations, else
-    -- all. [byte]
+    -- Capacity of the last-level cache for activations: reduced by the kept weights if weights fit only next to one sample's
+    -- activations, else the whole capacity. [byte]
     activation_room_byte,
-    -- Number of groups of samples that would fit the last-level cache one after another; 1 if the batch is not divided.
+    -- Number of groups into which the batch must be divided so that each group fits the last-level cache; 1 if the batch is not
+    -- divided.
     fitting_groups,
-    -- Number of groups of the batch: as many as fit, if the weights read again are fewer bytes than the activations that would
-    -- otherwise leave the chip.
+    -- Number of groups of the batch: `fitting_groups` if reading the weights again costs fewer bytes than spilling activations,
+    -- else 1.
     group_count,
-    -- Weights read again, for every group or pass except the first. [byte]
+    -- Bytes of weights read again, by every group or pass except the first. [byte]
     (GREATEST(group_count, pass_count) - 1e0) * weight_byte AS reread_weight_byte,
-    -- Bytes across the border, plus those of a domain-flow chain's cuts (`chain_cut`), and of weights, keys and values read again.
-    -- [byte]
+    -- Bytes across the kernel's border, plus spills at the cuts of a domain-flow chain (`chain_cut`), and weights, keys and values
+    -- read again. [byte]
     traffic_byte + reread_cache_byte + spilled_byte + (group_count - LEAST(group_count, pass_count)) * weight_byte AS moved_byte,
-    -- Number of links of a domain-flow chain that do not fit on the chip.
+    -- Number of tensors between kernels of a domain-flow chain that do not fit on the chip.
     COALESCE(chain_cut_count, 0) AS cut_count,
     -- Part of the traffic that the last-level cache serves. [byte]
     CASE

@@ -1,4 +1,4 @@
--- Vector units: all other arithmetic, and products that run there.
+-- Vector units: all arithmetic except products, and products that run on vector units.
 -- Term: vector, engine, , , vector_fraction, vector_s, vector_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_vector AS

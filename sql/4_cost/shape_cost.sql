@@ -1,6 +1,6 @@
--- Device time and dynamic energy of every distinct shape on every part at full clock, with their components: the larger of
--- arithmetic and memory, the share of the smaller that does not overlap, and exposed time. The power limit's effect depends on the
--- run (`clocked_shape`). All are null for a part with an impossible number (`part_fault`).
+-- Device time and dynamic energy of every distinct shape on every part at full clock. The time is the longer of arithmetic and
+-- memory, plus the share of the shorter that does not overlap, plus exposed time. The effect of the power limit depends on the run
+-- (`clocked_shape`). All costs are null for a part with an impossible number (`part_fault`).
 -- Term: overlap, overlap, , , overlap_fraction, serial_s,
 -- Term: gap, gap, , , , kernel_gap_s,
 -- Grain: run, shape_id, hardware

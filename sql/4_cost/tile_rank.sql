@@ -1,12 +1,12 @@
--- Time of a shape with each candidate tile, as in `shape_cost` at full clock. A shape without products has one row without a
--- candidate. Times that are equal within rounding are ranked by energy, then by number: both are added to the time in shares
--- smaller than any real difference and larger than rounding.
+-- Time of a shape with each candidate tile at full clock, by the formula of `shape_cost`. A shape without products has one row
+-- without a candidate. Times that are equal within rounding are ranked by energy, then by candidate number: shares of both, smaller
+-- than any real difference and larger than rounding, are added to the time.
 -- Grain: run, shape_id, hardware, candidate
 CREATE VIEW tile_rank AS
 SELECT
     p.*,
     t.* EXCLUDE (run, shape_id, hardware),
-    -- Time of the first level; 0 without that level. [s]
+    -- Time of the first memory level; 0 without a first level. [s]
     GREATEST(t.stream_s + p.vector_stream_s, p.passing_s) AS first_level_s,
     -- Time of the arithmetic with the tile. [s]
     GREATEST(
@@ -33,8 +33,8 @@ SELECT
     busy_time(
         compute_s, slowest_memory_s, CASE WHEN p.is_staged THEN 0e0 ELSE first_level_s END, p.exposed_s, p.overlap_fraction
     ) AS unlimited_s,
-    -- That time with energy and number added in small shares. A difference of logarithms is a relative difference of energy,
-    -- independent of the kernel's other costs. [s]
+    -- Sort key: `unlimited_s` with small shares of energy and candidate number added. A difference of logarithms is a relative
+    -- difference of energy, independent of the kernel's other costs. [s]
     unlimited_s * (
         1e0 + 1e-9 * COALESCE(LN(NULLIF(GREATEST(dynamic_energy_j, 0e0), 0e0)), 0e0) + 1e-14 * t.candidate
     ) AS rank_s

@@ -1,5 +1,5 @@
--- Bounds of the largest batch that fits a part's main memory under the other conditions of the scenario. Memory at each kernel is
--- affine in the batch (`held_term`) except for the rounding of storages to blocks.
+-- Bounds of the largest batch that fits a part's main memory under the other conditions of the scenario. Except for the rounding of
+-- storages to blocks, memory at each kernel is affine in the batch (`held_term`).
 -- Grain: run, hardware
 CREATE VIEW batch_limit AS
 WITH kernel_sums AS (
@@ -30,7 +30,7 @@ growing_kernels AS (
 SELECT
     k.run,
     t.hardware,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     MAX(h.dram_byte) AS dram_byte,
     -- Main memory of the framework's process: the driver's context, stacks and code; null when unknown. [byte]
     MAX(CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END) AS context_byte,
@@ -38,25 +38,26 @@ SELECT
     MAX(k.block_byte) AS block_byte,
     -- Weights, buffers and constants, and the memory that the backend leaves free. [byte]
     MAX(k.resident_byte + k.reserve_fraction * h.dram_byte) AS resident_byte,
-    -- Key-value cache of one sample. [byte]
+    -- KV cache of one sample. [byte]
     MAX(k.kv_cache_sample_byte) AS kv_cache_sample_byte,
     -- Ratio of activations plus the backend's scratch memory to activations.
     MAX(k.workspace_factor) AS workspace_factor,
-    -- Memory of each further sample at the kernel that sets the limit. [byte]
+    -- Memory that each further sample adds at the kernel that limits the batch. [byte]
     MAX(k.grown_byte) AS grown_byte,
-    -- Upper bound: with unrounded storages no larger batch fits; null when memory does not grow with the batch.
+    -- Upper bound of the batch, without rounding of storages; null when memory does not grow with the batch.
     MIN(FLOOR(
         (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.fixed_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
         / NULLIF(k.grown_byte, 0e0)
     )) AS upper_batch,
-    -- Lower bound: this batch fits even if every block is rounded up by a whole one; 0 if none does.
+    -- Lower bound of the batch: this batch fits even if rounding adds a whole block to every storage; 0 if not even one sample
+    -- fits.
     GREATEST(0e0, MIN(
         FLOOR(
             (h.dram_byte - occupied_byte(k.resident_byte + k.workspace_factor * k.rounded_byte, k.reserve_fraction, h.dram_byte, x.backend, x.context_byte))
             / NULLIF(k.grown_byte, 0e0)
         )
     )) AS lower_batch,
-    -- Lower bound for the last-level cache instead of main memory.
+    -- Lower bound of the batch that fits the last-level cache instead of main memory.
     GREATEST(0e0, MIN(
         FLOOR((h.cache_byte - k.resident_byte - k.workspace_factor * k.rounded_byte) / NULLIF(k.grown_byte, 0e0))
     )) AS on_chip_batch

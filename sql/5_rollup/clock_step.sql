@@ -1,11 +1,11 @@
--- Every shape on every part with the inputs of its power limit: the limit of the power mode and six clocks in equal ratios, from
--- the highest of the mode to the lowest. A power mode is one of the part's by name, or a limit in watts at the default clocks.
--- Parts are left out if they have no such mode, cannot be set so low, or lack the links to other devices or to the host that the
--- run needs.
+-- Every shape on every part with the inputs of the power limit: the limit of the power mode and six clocks in equal ratios, from
+-- the mode's highest clock to the lowest. A power mode is a named mode of the part, or a limit in watts at the default clocks. A
+-- part is left out if it lacks the mode, cannot be limited to so little power, or lacks the links to other devices or to the host
+-- that the run needs.
 -- Grain: run, hardware, shape_id
 CREATE VIEW clock_step AS
--- With fewer heads of keys than devices, a device reads more than its share of the work: it counts as that many whole kernels as it
--- reads bytes of, each with less arithmetic.
+-- With fewer key-value heads than devices, a device's share of the bytes exceeds its share of the work. The kernel count is then
+-- the share of the bytes, and the arithmetic of each kernel is reduced.
 WITH worked_shapes AS (
     SELECT
         s.*,
@@ -112,24 +112,24 @@ SELECT
     -- Device time between two dependent kernels: the part's gap under the backend, plus the launch time of the engine's version.
     -- [s]
     kernel_gap_s,
-    -- Number of kernels of the shape, each counted as the fraction that one device of the run does.
+    -- Number of kernels of the shape; a kernel that several devices share counts as the fraction that one device executes.
     kernel_count,
     -- Number of kernels of the shape that one device launches.
     launch_count,
     device_count,
-    -- Time for a run's devices to exchange partial results, and for weights, cache and inputs to arrive from the host's memory
-    -- before the kernels that read them; on a processor these are already there. [s]
+    -- Time for the devices of a run to exchange partial results, and for weights, cache and inputs to arrive from the host's memory
+    -- before the kernels that read them. A processor needs no transfer from the host. [s]
     exchange_s,
     -- Average power that the run may draw; null when unknown. [W]
     limit_w,
     -- Ratio of the highest clock of the power mode to the full clock of the default one.
     clock_0,
-    -- Host time to issue the kernels of the shape; 0 where one launch starts them all. [s]
+    -- Host time to issue the kernels of the shape; 0 where one launch starts all kernels. [s]
     CASE
         WHEN dispatch = 'graph' THEN 0e0
         ELSE (launch_count * host_kernel_s + view_count * host_view_s) * host_factor
     END AS issue_s,
-    -- Host time of the whole run, paid once and by no kernel: by the engine's version, else by the part's row, plus `exchange_s`.
+    -- Time paid once per run, outside of kernels: the host time of the engine's version, else of the part's row, plus `exchange_s`.
     -- [s]
     run_call_s,
     -- Clock 1/5 of the way to the lowest, in equal ratios, relative to the full clock of the default power mode.

@@ -1,5 +1,5 @@
--- Every shape on every part at the clock that its run sustains. Units pause until the run's average power meets its limit, at the
--- lowest clock and for the rest that the clock between two steps leaves.
+-- Every shape on every part at the clock that the run sustains. If the average power still exceeds the limit at the lowest clock,
+-- or slightly at an interpolated clock, units pause until the average meets the limit.
 -- Term: power, power, , , , power_s,
 -- Grain: run, hardware, shape_id
 CREATE VIEW clocked_shape AS
@@ -37,13 +37,14 @@ SELECT
         memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
         clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
     ),
-    -- Square of the voltage against that of the reference clock: the factor on the energy of arithmetic and of memories on the chip.
+    -- Square of the ratio of the voltage to the voltage at the reference clock: the factor on the energy of arithmetic and of
+    -- on-chip memories.
     voltage_square,
-    -- Ratio of the time with the pauses of the power limit to the time without; null if static power alone exceeds the limit.
+    -- Ratio of the time with pauses for the power limit to the time without pauses; null if static power alone exceeds the limit.
     pause_ratio,
     -- Average power that the run may draw; null when unknown. [W]
     limit_w AS tdp_w,
-    -- Power that flows whenever clocks run, at the clock of the run; null when unknown. [W]
+    -- Static power while clocks run, at the clock of the run; null when unknown. [W]
     run_static_w AS static_w,
     -- Energy of products at the voltage of the run; null when a coefficient is missing. [J]
     product_energy_j * voltage_square AS product_energy_j,
@@ -65,8 +66,8 @@ SELECT
     clocked_s * pause_ratio AS busy_s,
     -- Time that the power limit or the power mode adds. [s]
     busy_s - unlimited_s AS power_s,
-    -- True if the power limit or the power mode sets the pace: it makes the kernel longer, and either the units' clock sets the
-    -- time or pauses take most of it.
+    -- True if the power limit or the power mode sets the pace: the kernel takes longer, and either the units' clock bounds its time
+    -- or pauses take most of its time.
     busy_s > unlimited_s * (1e0 + 1e-9)
     AND (GREATEST(compute_s, clocked_memory_s, feed_s) >= clock_fraction * memory_s OR power_s > 0.5e0 * busy_s) AS is_power_bound,
     -- Busy time plus the gap between kernels. [s]

@@ -1,6 +1,6 @@
--- Longest dependent chain of kernels of every run on every part, by operations, device time and energy-delay product: the sum over
--- segments of the largest sum over their paths. An inserted kernel belongs to the kernel that it serves; work that the run pays
--- once is on no path.
+-- Critical path of every run on every part: the longest chain of dependent kernels, by operations, by device time and by
+-- energy-delay product. Each is the sum over segments of the graph of the largest sum over a segment's paths. An inserted kernel
+-- belongs to the kernel that it serves; costs paid once per run are on no path.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW critical_path AS
 WITH node_costs AS (
@@ -24,7 +24,7 @@ WITH node_costs AS (
     GROUP BY model, hardware, backend, precision, batch, sequence, scenario_id, fused_kernel_id
 ),
 
--- Sums over all kernels come from the same evaluation as the paths.
+-- The sums over all kernels use the same evaluation as the paths.
 run_sums AS (
     SELECT
         *,
@@ -97,23 +97,24 @@ SELECT
     batch,
     sequence,
     scenario_id,
-    -- Operations on the path with the most operations.
+    -- Number of operations on the path with the most operations.
     SUM(flops) AS critical_path_flops,
     -- Number of kernels on the path with the most kernels.
     CAST(SUM(kernel_count) AS BIGINT) AS critical_path_kernels,
     -- Device time of the slowest path. [s]
     SUM(device_s) AS critical_path_s,
-    -- Lower bound of `critical_path_s` from paths of real edges alone; equal when the path is exact. [s]
+    -- Lower bound of `critical_path_s`, from paths that contain only real edges of the graph; equal to `critical_path_s` if the
+    -- path is exact. [s]
     SUM(exact_s) AS critical_path_lower_s,
     -- Local energy-delay product of the path with the largest one; null when an energy is missing. [J s]
     SUM(edp_js) + CASE WHEN COUNT(*) > COUNT(edp_js) THEN NULL ELSE 0e0 END AS critical_path_edp_js,
     -- Number of kernels launched.
     CAST(MAX(run_kernel_count) AS BIGINT) AS kernel_count,
-    -- Operations of the run.
+    -- Number of operations of the run.
     MAX(run_flops) AS flops,
     -- Device time of all kernels, one after the other. [s]
     MAX(run_device_s) AS sequential_s,
-    -- Host time to issue all kernels, the call included. [s]
+    -- Host time to issue all kernels, the run's call included. [s]
     MAX(run_host_issue_s) AS host_issue_s,
     -- Time of the executed run, one kernel at a time. [s]
     MAX(run_latency_s) AS latency_s

@@ -1,4 +1,4 @@
--- Every kernel of every run on one part: its position in the run and the cost of its shape.
+-- Every kernel of every run on every part: the kernel's position in the run and the cost of the kernel's shape.
 -- Term: issue, host, , , , host_issue_s,
 -- Grain: run, hardware, kernel_id
 CREATE VIEW kernel_cost AS
@@ -13,7 +13,7 @@ SELECT
     k.module,
     k.operator_count,
     k.view_count,
-    -- Host time to issue the kernel and the views before it; 0 where one launch starts them all. [s]
+    -- Host time to issue the kernel and the views before it; 0 where one launch starts all kernels. [s]
     CASE
         WHEN s.dispatch = 'graph' THEN 0e0
         ELSE (s.host_kernel_s + k.view_count * s.host_view_s) * s.host_factor

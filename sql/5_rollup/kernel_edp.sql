@@ -1,5 +1,6 @@
--- Energy-delay product of every kernel, local and as an additive share of the run's. With E and T of the run, the share of a kernel
--- is (e*T + t*E) / 2. The shares sum to E*T together with that of the run's call (`model_edp`), which belongs to no kernel.
+-- Energy-delay product of every kernel: the kernel's local product, and its additive share of the run's product. With energy E and
+-- time T of the run, and e and t of the kernel, the share is (e*T + t*E) / 2. The shares of all kernels and of the run's call
+-- (`model_edp`) sum to E*T.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_edp AS
 WITH run_totals AS (
@@ -7,7 +8,7 @@ WITH run_totals AS (
         *,
         SUM(latency_s) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
         + run_call_s AS run_s,
-        -- Null if one kernel's energy is null, because a sum skips nulls.
+        -- The total is null if the energy of any kernel is null; SUM alone would skip nulls.
         CASE
             WHEN COUNT(*) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
                 = COUNT(energy_j) OVER (PARTITION BY model, hardware, backend, precision, batch, sequence, scenario_id)
@@ -21,7 +22,7 @@ attributed_shares AS (
     SELECT
         *,
         0.5e0 * (energy_j * run_s + latency_s * run_j) AS edp_js,
-        -- Rounded, because the last digits of a sum of times would rank equal kernels.
+        -- The fraction is rounded, because equal kernels would otherwise be ranked by the last digits of a sum of times.
         ROUND(0.5e0 * (energy_j / NULLIF(run_j, 0e0) + latency_s / NULLIF(run_s, 0e0)), 12) AS rounded_fraction
     FROM run_totals
 ),
@@ -64,21 +65,21 @@ SELECT
     energy_j,
     -- Energy times latency of the kernel alone. [J s]
     energy_j * latency_s AS local_edp_js,
-    -- Share of the run's energy-delay product; shares add up. [J s]
+    -- Additive share of the run's energy-delay product. [J s]
     edp_js,
     -- Part of `edp_js` from arithmetic. [J s]
     compute_energy_j * run_s AS compute_edp_js,
-    -- Part of `edp_js` from traffic. [J s]
+    -- Part of `edp_js` from memory traffic. [J s]
     memory_energy_j * run_s AS memory_edp_js,
     -- Part of `edp_js` from static power and delay. [J s]
     edp_js - (compute_energy_j + memory_energy_j) * run_s AS static_edp_js,
     -- Ratio of `edp_js` to the run's energy-delay product.
     edp_js / NULLIF(run_j * run_s, 0e0) AS edp_fraction,
-    -- Rank by edp_js, 1 the largest.
+    -- Rank by `edp_js`; 1 is the largest.
     CAST(edp_rank AS BIGINT) AS edp_rank,
-    -- Cumulative share of the kernels up to this rank.
+    -- Cumulative share of all kernels up to this rank in the run's energy-delay product.
     cumulative_js / NULLIF(run_j * run_s, 0e0) AS cumulative_fraction,
-    -- Time that the run pays once, outside of kernels. [s]
+    -- Time paid once per run, outside of kernels. [s]
     run_call_s,
     -- Time of the whole run. [s]
     run_s,

@@ -1,5 +1,5 @@
--- Additive time and energy of every kernel on every target: device time, delayed by the host's dispatch. Only latency_s adds up,
--- together with the run's call (`run_call_s`), to the time of the run.
+-- Additive time and energy of every kernel on every target: device time, delayed by the host's dispatch. The time of a run is the
+-- sum of `latency_s` over its kernels plus `run_call_s`; the other times do not add up.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_time AS
 WITH cumulated_times AS (
@@ -54,15 +54,16 @@ SELECT
     latency_s,
     -- Part of `latency_s` in which the device waits: dispatch and gaps. [s]
     CASE WHEN latency_s IS NOT NULL THEN GREATEST(0e0, latency_s - busy_s) END AS overhead_s,
-    -- Static power at the clock of the run, static_w, times latency_s; null when a coefficient is missing. [J]
+    -- Static energy: static power at the clock of the run (`static_w`) times `latency_s`; null when a coefficient is missing. [J]
     static_w * latency_s AS static_energy_j,
-    -- Static energy of units that do not work: without a tile, or idle by the kernel's shape and waves; null when a coefficient is
+    -- Static energy of idle units: units without a tile, and losses from tile shapes and partial waves; null when a coefficient is
     -- missing. [J]
     static_w * (latency_s - busy_s * LEAST(utilization_fraction, units_allocated / NULLIF(unit_count, 0e0)))
         AS wasted_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
     dynamic_energy_j + static_w * latency_s AS energy_j,
-    -- Resource that sets the pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads`, or `balanced` between the first two.
+    -- Resource that sets the pace: `compute`, `memory:LEVEL`, `overhead`, `power`, `threads`, or `balanced` if arithmetic and
+    -- memory take about the same time.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN latency_s - busy_s > 0.5e0 * latency_s THEN 'overhead'

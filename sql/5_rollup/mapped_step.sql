@@ -1,5 +1,5 @@
--- Mapping of every step of every kernel to the units of a part: products with the tile of their shape (`tile_choice`), other steps
--- on the vector units. A kernel without arithmetic has one row without a step.
+-- Mapping of every step of every kernel to the units of a part: a product with the tile chosen for its shape, any other step on the
+-- vector units. A kernel without arithmetic has one row without a step.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW mapped_step AS
 SELECT
@@ -28,19 +28,19 @@ SELECT
     k.bottleneck,
     k.unit_count,
     k.is_simulated,
-    -- Share of the tiles' pace that the kernel class reaches at this size.
+    -- Share of the rate computed for the tiles that the kernel class attains at this size.
     CASE
         WHEN k.compute_s > 0e0
             THEN GREATEST(k.matrix_ideal_s, k.direct_ideal_s + k.vector_ideal_s) / NULLIF(k.compute_s, 0e0)
         ELSE 1e0
     END AS compute_efficiency_fraction,
-    -- Share of the peak bandwidth that the kernel class reaches at this size; 1 without traffic of main memory.
+    -- Share of the peak bandwidth that the kernel class attains at this size; 1 without main-memory traffic.
     CASE WHEN k.dram_s > 0e0 THEN k.dram_byte / NULLIF(k.dram_byte_per_s * k.dram_s, 0e0) ELSE 1e0 END
         AS memory_efficiency_fraction,
     s.step_id,
-    -- Number of the step's tile; null on the vector units without one.
+    -- Number of the candidate tile that the step uses; null for a step without a tile.
     s.candidate,
-    -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`; null without a step.
+    -- Kind of unit: `matrix` (tensor cores, AMX, MXU, PE array) or `vector`; null without a step.
     CASE WHEN s.is_matrix THEN 'matrix' WHEN NOT s.is_matrix THEN 'vector' END AS unit,
     -- Element type that the unit computes in; null without a step.
     s.executed_precision,
@@ -59,23 +59,23 @@ SELECT
     s.element_byte,
     s.peak_ops_per_s,
     s.unit_ops_per_s,
-    -- Rows of the tile; null where no tile is cut.
+    -- Rows of the tile; null without a tile.
     s.tile_m,
-    -- Columns of the tile; null where no tile is cut.
+    -- Columns of the tile; null without a tile.
     s.tile_n,
-    -- Depth of the tile; null where no tile is cut.
+    -- Depth of the tile; null without a tile.
     s.tile_k,
     -- Number of tiles, or of blocks of threads; null without a step.
     s.tile_count,
-    -- Units that can take these tiles; null without a step.
+    -- Number of units that can execute these tiles; null without a step.
     s.tile_unit_count,
-    -- Units that get work; all units without a step.
+    -- Number of units that get work; all units without a step.
     COALESCE(s.units_allocated, k.unit_count) AS units_allocated,
-    -- Number of rounds until all tiles are done; null without a step.
+    -- Number of waves until all tiles are done; null without a step.
     s.waves,
-    -- Share of the tile's time in which the pipeline is full; null without a step.
+    -- Share of the tile's time during which the pipeline is full; null without a step.
     s.pipelining_fraction,
-    -- Share of the peak that remains after losses of shape and wave quantization; 1 without arithmetic.
+    -- Share of the peak that remains after losses from tile shapes and wave quantization; 1 without arithmetic.
     COALESCE(s.utilization_fraction, 1e0) AS utilization_fraction,
     s.row_fraction,
     s.column_fraction,
@@ -86,9 +86,9 @@ SELECT
     s.other_fraction,
     s.main_loss,
     s.loaded_rows,
-    -- Bytes that the tiles load from the last-level cache, operands again for every tile. [byte]
+    -- Bytes that the tiles load from the last-level cache; every tile loads its operands again. [byte]
     COALESCE(s.reload_byte, 0e0) AS reload_byte,
-    -- Bytes of the tile next to its unit. [byte]
+    -- Size of the tile in the memory next to its unit. [byte]
     COALESCE(s.tile_byte, 0e0) AS tile_byte,
     -- Time of the arithmetic at full efficiency, utilization included; null without a step. [s]
     s.ideal_s

@@ -1,6 +1,6 @@
--- Time, energy and energy-delay product of every operator: its share of its kernel's, by operations times architectural modifier;
--- in a kernel without operations by the elements that its operators write, else equally. Inserted kernels (conversions, copies,
--- biases) belong to the operator that they serve.
+-- Time, energy and energy-delay product of every operator: the operator's share of its kernel's cost. Shares are in proportion to
+-- operations times the modifier of the architecture; in a kernel without operations, to the elements that operators write, else
+-- equal. Inserted kernels (conversions, copies, biases) belong to the operator that they serve.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id
 CREATE VIEW operator_cost AS
 WITH operator_flops AS (
@@ -40,7 +40,7 @@ weighted_members AS (
         CASE WHEN is_fused THEN a.fused_modifier ELSE a.base_modifier END AS modifier,
         COALESCE(f.flops, 0e0) * modifier AS weight
     FROM kernel_edp AS k
-    -- An inserted kernel has no member except its anchor.
+    -- An inserted kernel contains only its anchor.
     LEFT JOIN kernel_members AS m
         ON m.model = k.model AND m.backend = k.backend AND m.kernel_id = k.kernel_id
     LEFT JOIN operator_flops AS f
@@ -99,15 +99,16 @@ SELECT
     kernel_id <> fused_kernel_id AS is_inserted,
     -- True for an operator that shares its kernel with others.
     is_fused,
-    -- Relative weight of the operator's class on the architecture in a kernel of its own.
+    -- Relative cost of an operation of this class on the part's architecture, in a separate kernel.
     base_modifier,
-    -- Relative weight used for this kernel: the base, or the one within a fused kernel.
+    -- Relative cost used in this kernel: `base_modifier`, or the modifier within a fused kernel.
     modifier,
     -- Number of operations.
     flops,
     -- Number of independent output elements.
     threads,
-    -- Share of the kernel's cost; a kernel's shares sum to 1; null if a member's weight is impossible.
+    -- Share of the operator in the kernel's cost; the shares in a kernel sum to 1; null if the modifier of an operator in the
+    -- kernel is impossible.
     share_fraction,
     -- Share of the kernel's latency. [s]
     share_fraction * latency_s AS latency_s,
@@ -115,6 +116,6 @@ SELECT
     share_fraction * energy_j AS energy_j,
     -- Share of the kernel's attributed energy-delay product. [J s]
     share_fraction * edp_js AS edp_js,
-    -- Ratio of the operator's `edp_js` to the run's.
+    -- Ratio of the operator's `edp_js` to the run's energy-delay product.
     share_fraction * edp_fraction AS edp_fraction
 FROM shared_members

@@ -1,4 +1,5 @@
--- Every kernel of a run on a part with its times and its behaviour when the model is split over several devices (`split_kernel`).
+-- Every kernel of a run on a part with the kernel's times and its treatment when the model is split over several devices
+-- (`split_kernel`).
 -- Grain: run, hardware, kernel_id
 CREATE VIEW parallel_kernel AS
 SELECT
@@ -7,14 +8,14 @@ SELECT
     k.kernel_id,
     k.position,
     k.latency_s,
-    -- Part of `latency_s` in which the device works. [s]
+    -- Part of `latency_s` in which the device is busy. [s]
     k.latency_s - k.overhead_s AS busy_s,
     k.host_issue_s,
     k.run_call_s,
     s.is_split,
     s.pieces,
     s.fewer_pieces,
-    -- Share of its time that depends on the number of heads of keys, if these are fewer: the time to read the cache.
+    -- Share of the kernel's time that is spent on reading the KV cache, if the model has fewer key-value heads than query heads.
     GREATEST(
         s.fewer_fraction,
         CASE WHEN k.compute_s < k.memory_s THEN COALESCE(k.kv_cache_byte / NULLIF(k.traffic_byte, 0e0), 0e0) ELSE 0e0 END
@@ -27,7 +28,7 @@ SELECT
     s.all_to_all_byte,
     -- Weights of experts that the kernel reads; 0 for other kernels. [byte]
     CASE WHEN s.is_expert THEN k.weight_byte ELSE 0e0 END AS expert_read_byte,
-    -- Part of its time in which reading these weights sets the pace. [s]
+    -- Part of the kernel's time in which reading weights of experts sets the pace. [s]
     CASE
         WHEN s.is_expert AND k.compute_s < k.memory_s
             THEN (k.latency_s - k.overhead_s) * k.weight_byte / NULLIF(k.traffic_byte, 0e0)

@@ -1,5 +1,5 @@
--- Inputs of the strategies of `parallel_plan` for every link and number of devices: sums over the kernels of a run, over those that
--- are split, and over the largest of the consecutive groups of about equal time, one per device.
+-- Inputs of the strategies of `parallel_plan` for every link and number of devices: sums over all kernels of a run, over the
+-- kernels that are split, and over the largest pipeline group (`parallel_group`).
 -- Grain: run, hardware, interconnect, device_count
 CREATE VIEW parallel_link AS
 WITH run_sums AS (
@@ -49,41 +49,41 @@ SELECT
     s.run_call_s,
     -- Time of all kernels of the run. [s]
     s.kernels_s,
-    -- Time of the run on a single part: the call and all kernels. [s]
+    -- Time of the run on a single part: the run's call and all kernels. [s]
     s.run_call_s + s.kernels_s AS single_s,
-    -- Host time to issue all kernels, the call included. [s]
+    -- Host time to issue all kernels, the run's call included. [s]
     s.run_call_s + s.host_issue_s AS host_issue_s,
-    -- Part of `kernels_s` that the other devices take over in tensor parallel. [s]
+    -- Time that a device saves in tensor parallelism, because other devices execute part of its kernels. [s]
     s.tensor_spared_s,
-    -- Bytes of the all-reduces in tensor parallel. [byte]
+    -- Bytes that all-reduces combine in tensor parallelism. [byte]
     s.all_reduce_byte,
-    -- Number of all-reduces in tensor parallel.
+    -- Number of all-reduces in tensor parallelism.
     CAST(s.all_reduce_count AS BIGINT) AS all_reduce_count,
-    -- Bytes of the all-gathers in tensor parallel. [byte]
+    -- Bytes that all-gathers collect in tensor parallelism. [byte]
     s.all_gather_byte,
-    -- Number of all-gathers in tensor parallel.
+    -- Number of all-gathers in tensor parallelism.
     CAST(s.all_gather_count AS BIGINT) AS all_gather_count,
-    -- Bytes that expert parallel sends to experts and back. [byte]
+    -- Bytes that expert parallelism sends to the experts and back. [byte]
     s.all_to_all_byte,
-    -- Number of all-to-alls in expert parallel.
+    -- Number of all-to-alls in expert parallelism.
     CAST(s.all_to_all_count AS BIGINT) AS all_to_all_count,
-    -- Weights of experts that a device reads in expert parallel. [byte]
+    -- Weights of experts that a device reads in expert parallelism. [byte]
     s.expert_read_byte,
-    -- Time saved because a device does not read the experts of others. [s]
+    -- Time that a device saves in expert parallelism, because it does not read the experts of other devices. [s]
     s.expert_spared_s,
-    -- Share of the weights on one device in tensor parallel.
+    -- Share of the weights on one device in tensor parallelism.
     COALESCE(s.tensor_weight_fraction, 1e0) AS tensor_weight_fraction,
-    -- Share of the key-value cache on one device in tensor parallel.
+    -- Share of the KV cache on one device in tensor parallelism.
     COALESCE(s.tensor_cache_fraction, 1e0) AS tensor_cache_fraction,
-    -- Share of the key-value cache in the pipeline group with the most of it.
+    -- Largest share of the KV cache in one pipeline group.
     COALESCE(s.group_cache_fraction, 1e0) AS group_cache_fraction,
-    -- Share of the experts on one device in expert parallel.
+    -- Share of the experts on one device in expert parallelism.
     device_share(s.expert_count, s.device_count) AS expert_share,
     -- Share of the weights that belongs to experts.
     COALESCE(s.expert_weight_fraction, 0e0) AS expert_weight_fraction,
-    -- Share of the weights in the pipeline group with the most of them.
+    -- Largest share of the weights in one pipeline group.
     COALESCE(s.group_weight_fraction, 1e0) AS group_weight_fraction,
-    -- Number of pipeline groups with kernels.
+    -- Number of pipeline groups that contain kernels.
     s.group_count,
     -- Time of the kernels of the slowest pipeline group. [s]
     s.group_s,
@@ -94,11 +94,11 @@ SELECT
     -- Number of pipeline groups that send.
     CAST(s.send_count AS BIGINT) AS send_count,
     m.is_training,
-    -- Weights, buffers and constants. [byte]
+    -- Size of the weights, buffers and constants. [byte]
     e.weight_byte + e.buffer_byte AS model_byte,
     e.gradient_byte,
     e.kv_cache_byte,
-    -- Gradients and activations at their peak, blocks and workspace included. [byte]
+    -- Size of the gradients and activations at their peak, rounding to the allocator's blocks and workspace included. [byte]
     e.gradient_byte + e.activation_byte + e.rounding_byte + e.workspace_byte AS activation_byte,
     -- Ratio of the bytes that a device sends in a ring all-reduce to the bytes that are reduced (Patarasuk and Yuan 2009).
     2e0 * (s.device_count - 1e0) / NULLIF(s.device_count, 0) AS reduce_share,

@@ -1,7 +1,7 @@
 -- Clock that every run sustains: the highest at which the run's average power over its whole time is within its limit. Between two
--- steps power is interpolated as a power law of the clock, first through the two steps, then through the resulting clock and the
--- step on the limit's other side. The lower step is used if the clocks between are not faster: static power may leave so little
--- there that units would pause for longer than a lower clock takes.
+-- of the six clock steps, power is interpolated as a power law of the clock: first through the two steps, then through the
+-- resulting clock and the step on the other side of the limit. The lower step is used if clocks between the two steps are not
+-- faster, because high static power would force units to pause longer there.
 -- Grain: run, hardware, shape_id
 CREATE VIEW run_clock AS
 WITH limited_steps AS (
@@ -19,7 +19,7 @@ WITH limited_steps AS (
     FROM step_power
 ),
 
--- The step within the limit, the next higher one, which exceeds it, and the step beyond each.
+-- Four clock steps: the highest within the limit, the next higher, which exceeds the limit, and the step beyond each of the two.
 step_pairs AS (
     SELECT
         *,
@@ -94,7 +94,7 @@ SELECT
     ),
     -- Ratio of the clock that the run sustains to the full clock of the default power mode.
     CASE WHEN is_between THEN second_clock ELSE slow_clock END AS clock_fraction,
-    -- Least time that the run's kernels keep the device busy at that clock. [s]
+    -- Shortest time that the run's kernels keep the device busy at the sustained clock. [s]
     CASE
         WHEN is_between
             THEN time_between(second_clock, slow_clock, slow_s, slower_clock, slower_s, full_clock, full_s, fuller_clock, fuller_s)

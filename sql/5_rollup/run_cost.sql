@@ -1,6 +1,6 @@
--- Time and energy of every run on every part; on several devices the work and traffic of one device and the energy of all. With
--- `async_queue` the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`; with `serial` host
--- and device times add; a `graph` is launched once. Time that the run pays once is `run_call_s`.
+-- Time and energy of every run on every part. For several devices, work and traffic are those of one device, and energy is that of
+-- all devices. With `async_queue` the run ends at the sum of device times plus the largest lead of the host, as in `kernel_time`;
+-- with `serial` host and device times add; a `graph` is launched once. `run_call_s` is the time paid once per run.
 -- Grain: run, hardware
 -- At hand: as model_cost
 CREATE VIEW run_cost AS
@@ -63,13 +63,13 @@ SELECT
     compute_s,
     -- Part of `latency_s` in which a memory level sets the pace. [s]
     memory_s,
-    -- Part of `latency_s` in kernels whose pace the power limit or the power mode sets. [s]
+    -- Part of `latency_s` in kernels that the power limit or the power mode slows down. [s]
     power_s,
-    -- Part of `latency_s` in which teams of threads start and join. [s]
+    -- Part of `latency_s` in which thread teams start and join. [s]
     team_s,
     -- Part of `latency_s` in which the device waits: the call, dispatch and gaps. [s]
     latency_s - busy_s AS overhead_s,
-    -- Host time of the call and time on links, paid once. [s]
+    -- Time paid once per run: host time of the run's call, and time on links. [s]
     run_call_s,
     exchange_s,
     weight_s,
@@ -88,20 +88,21 @@ SELECT
     flops / NULLIF(latency_s * dense_ops_per_s, 0e0) AS mfu_fraction,
     -- Model bandwidth utilization: ratio of main-memory bytes per second to the bandwidth.
     dram_byte / NULLIF(latency_s * dram_byte_per_s, 0e0) AS mbu_fraction,
-    -- Device time alone, gaps included. [s]
+    -- Device time without the host, gaps between kernels included. [s]
     device_s,
-    -- Host time to issue all kernels, the call included. [s]
+    -- Host time to issue all kernels, the run's call included. [s]
     host_issue_s + run_call_s AS host_issue_s,
-    -- Naive time: all units at their peak without memory. [s]
+    -- Naive time: all units at their peak, without memory. [s]
     naive_s,
     -- Sum of the kernels' roofline bounds. [s]
     roofline_s,
     compute_energy_j,
     -- Energy of all traffic; null when a coefficient is missing. [J]
     memory_energy_j,
-    -- Static power at the clock of the run, static_w, of all devices times latency_s; null when a coefficient is missing. [J]
+    -- Static energy: static power of all devices at the clock of the run (`static_w` each) times `latency_s`; null when a
+    -- coefficient is missing. [J]
     static_w * device_count * latency_s AS static_energy_j,
-    -- Static energy of units that do not work; null when a coefficient is missing. [J]
+    -- Static energy of idle units; null when a coefficient is missing. [J]
     static_w * device_count * (latency_s - working_s) AS wasted_energy_j,
     peak_energy_j,
     -- Total energy; null when a coefficient is missing. [J]
@@ -111,7 +112,7 @@ SELECT
     clock_fraction,
     -- Highest power of any kernel while it keeps the device busy; null when a coefficient is missing. [W]
     static_w + peak_dynamic_w AS peak_power_w,
-    -- Share of the units' peak that remains after losses of shape and waves, weighted by busy time.
+    -- Share of the units' peak that remains after losses from tile shapes and partial waves, averaged over busy time.
     utilized_s / NULLIF(busy_s, 0e0) AS utilization_fraction,
     -- Resource that sets the pace for the largest part of the time: `compute`, `memory`, `power`, `threads` or `overhead`.
     CASE

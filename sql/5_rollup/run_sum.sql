@@ -1,5 +1,5 @@
--- Sums of every run over its distinct shapes, multiplied by their numbers of kernels, and the largest lead of the host over the
--- device, max over j of (issue_j - D_(j-1)), the only value that needs the order of the kernels.
+-- Sums of every run over its distinct shapes, each weighted by its number of kernels, and the largest lead of the host over the
+-- device, max over j of (issue_j - D_(j-1)). Only the lead depends on the order of the kernels.
 -- Grain: run, hardware
 CREATE VIEW run_sum AS
 WITH queued_kernels AS (
@@ -84,25 +84,25 @@ SELECT
     CASE WHEN s.fault IS NULL THEN s.compute_s END AS compute_s,
     -- Part of `busy_s` in which a memory level sets the pace. [s]
     CASE WHEN s.fault IS NULL THEN s.memory_s END AS memory_s,
-    -- Part of `busy_s` in kernels whose pace the power limit or the power mode sets. [s]
+    -- Part of `busy_s` in kernels that the power limit or the power mode slows down. [s]
     CASE WHEN s.fault IS NULL THEN s.power_s END AS power_s,
-    -- Part of `busy_s` in which teams of threads start and join. [s]
+    -- Part of `busy_s` in which thread teams start and join. [s]
     CASE WHEN s.fault IS NULL THEN s.team_s END AS team_s,
-    -- Device time, gaps included. [s]
+    -- Device time, gaps between kernels included. [s]
     CASE WHEN s.fault IS NULL THEN s.device_s END AS device_s,
-    -- Naive time: all units at their peak without memory. [s]
+    -- Naive time: all units at their peak, without memory. [s]
     CASE WHEN s.fault IS NULL THEN s.naive_s END AS naive_s,
     -- Sum of the kernels' roofline bounds. [s]
     CASE WHEN s.fault IS NULL THEN s.roofline_s END AS roofline_s,
     s.compute_energy_j,
     s.memory_energy_j,
-    -- Busy time weighted by the share of units that work: those with tiles, less their losses of shape and waves. [s]
+    -- Busy time weighted by the share of units that work: units with tiles, less losses from tile shapes and partial waves. [s]
     CASE WHEN s.fault IS NULL THEN s.working_s END AS working_s,
-    -- Busy time weighted by the share of the peak that remains after losses of shape and waves. [s]
+    -- Busy time weighted by the share of the peak that remains after losses from tile shapes and partial waves. [s]
     CASE WHEN s.fault IS NULL THEN s.utilized_s END AS utilized_s,
     -- Highest dynamic power of any kernel while it is busy; null when a coefficient is missing. [W]
     s.peak_dynamic_w,
-    -- Largest energy of a kernel, without waiting for the host; null when a coefficient is missing. [J]
+    -- Largest energy of any kernel, without static energy while waiting for the host; null when a coefficient is missing. [J]
     CASE WHEN s.fault IS NULL THEN s.peak_energy_j END AS peak_energy_j,
     s.static_w,
     s.tdp_w,
@@ -114,7 +114,7 @@ SELECT
     s.exchange_s,
     -- Part of `memory_s` in which weights are read. [s]
     CASE WHEN s.fault IS NULL THEN s.weight_s END AS weight_s,
-    -- Part of `memory_s` in which the key-value cache is read. [s]
+    -- Part of `memory_s` in which the KV cache is read. [s]
     CASE WHEN s.fault IS NULL THEN s.cache_s END AS cache_s,
     s.dram_byte_per_s,
     s.dense_ops_per_s,

@@ -1,6 +1,6 @@
--- Times of a prompt or a step of a language model served by a split over devices, for its layers and for the kernels before and
--- after them. Tensor parallel is the run's, experts are distributed over replicas, and context parallel shares a prompt's tokens or
--- the cache of a step. Times are sums over all layers.
+-- Times of a prefill or decode run of a language model on the devices of a split, for the layers and for the kernels before and
+-- after the layers. The run states the degree of tensor parallelism, experts are distributed over replicas, and context parallelism
+-- shares the tokens of a prompt or the KV cache of a decode step. Times are sums over all layers.
 -- Grain: run, hardware, split
 CREATE VIEW served_layer AS
 WITH joined_sums AS (
@@ -45,7 +45,8 @@ WITH joined_sums AS (
         l.send_byte_per_s,
         l.send_s AS message_s,
         m.kv_cache_byte,
-        -- Ratio of the experts' weights that a device reads for the tokens of all replicas to those for one replica's tokens.
+        -- Ratio of the experts' weights that a device reads for the tokens of all replicas to the weights that it would read for
+        -- one replica's tokens.
         COALESCE(
             (1e0 - POWER(1e0 - g.expert_met_fraction, d.expert)) * device_share(y.expert_count, d.expert)
             / NULLIF(g.expert_met_fraction, 0e0), 1e0
@@ -60,8 +61,9 @@ WITH joined_sums AS (
     WHERE g.fault IS NULL AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0
 ),
 
--- A replica reads those of its experts that tokens of all replicas use. Context parallel passes a prompt's keys and values around a
--- ring while attentions compute (Liu et al. 2023), and adds up partial results of a step.
+-- Times that the split saves and adds. Each replica reads the weights of those of its experts that receive tokens from any replica.
+-- In prefill, context parallelism passes keys and values around a ring, overlapped with attention (Liu et al. 2023); in a decode
+-- step it all-reduces partial attention results.
 spared_times AS (
     SELECT
         *,
@@ -86,7 +88,7 @@ SELECT
     first_s / NULLIF(token_shares, 0e0) AS before_s,
     -- Time of the kernels after the layers. [s]
     last_s / NULLIF(token_shares, 0e0) AS behind_s,
-    -- Time of the collectives of tensor parallel in the layers. [s]
+    -- Time of the collectives of tensor parallelism in the layers. [s]
     ring_time(
         tensor, CASE WHEN is_direct THEN 0e0 ELSE layer_factor * forward_reduce_byte / NULLIF(token_shares, 0e0) END,
         CASE WHEN is_direct THEN 0e0 ELSE layer_factor * forward_reduce_count END,
@@ -103,15 +105,15 @@ SELECT
     ring_time(
         tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
     ) AS before_tensor_s,
-    -- Time of the collectives of tensor parallel after the layers. [s]
+    -- Time of the collectives of tensor parallelism after the layers. [s]
     ring_time(tensor, 0e0, 0e0, end_gather_byte, end_gather_count, tensor_byte_per_s, tensor_call_s, tensor_step_s) AS behind_tensor_s,
-    -- Time of the exchanges with experts. [s]
+    -- Time of the all-to-alls of expert parallelism. [s]
     CASE WHEN expert = 1 THEN 0e0 ELSE
         (expert - 1e0) / NULLIF(expert, 0) * layer_factor * forward_exchange_byte
         / NULLIF(token_shares * whole_parts * expert_byte_per_s, 0e0)
         + layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- Time of context-parallel transfers that are not hidden by attentions. [s]
+    -- Time of context-parallel transfers that do not overlap with attention. [s]
     CASE
         WHEN shares = 1 THEN 0e0
         WHEN is_prefill THEN GREATEST(0e0, turn_s - layer_factor * core_s / NULLIF(token_shares, 0e0))
@@ -128,9 +130,9 @@ SELECT
     layer_factor * compute_s / NULLIF(token_shares, 0e0) AS compute_s,
     -- Part of `layers_s` in which weights are read. [s]
     layer_factor * (weight_s - spared_s) / NULLIF(token_shares, 0e0) AS weight_s,
-    -- Part of `layers_s` in which the key-value cache is read. [s]
+    -- Part of `layers_s` in which the KV cache is read. [s]
     layer_factor * cache_s * cache_share AS cache_s,
-    -- Weights of experts that a device reads in all layers. [byte]
+    -- Bytes of experts' weights that a device reads in all layers. [byte]
     layer_factor * expert_read_byte * expert_factor AS expert_read_byte,
     -- Energy of arithmetic and traffic of all devices for one run of each replica; null when a coefficient is missing. [J]
     data * layer_factor * dynamic_energy_j AS dynamic_energy_j

@@ -1,6 +1,6 @@
--- A prompt or a step of every split of a language model over devices that serve it: the time of a pipeline stage for its part of a
--- run, the terms of that time, and the memory of a device. Of the kernels before and after the layers, only the slower stage's
--- count in a pipeline.
+-- Prefill or decode run of a language model on the devices of every split: the time of a pipeline stage for its part of the run,
+-- the terms of this time, and the memory of a device. In a pipeline, the kernels before the layers and those after the layers are
+-- in different stages; the slower stage counts.
 -- Grain: run, hardware, split
 CREATE VIEW served_split AS
 WITH joined_layers AS (
@@ -63,36 +63,37 @@ SELECT
     interconnect,
     device_count,
     static_w,
-    -- Time of the kernels of a stage. [s]
+    -- Time of the kernels of a pipeline stage. [s]
     work_s,
-    -- Time of the stage's collectives of tensor parallel. [s]
+    -- Time of the stage's collectives of tensor parallelism. [s]
     stage_tensor_s AS tensor_s,
-    -- Time of the stage's exchanges with experts. [s]
+    -- Time of the stage's all-to-alls of expert parallelism. [s]
     stage_expert_s AS expert_s,
     -- Time of context-parallel transfers. [s]
     stage_context_s AS context_s,
     send_s,
     -- Host time of the stage's call, plus the time that the device waits for the host. [s]
     stage_host_s AS host_s,
-    -- Time from one run of the slowest stage to its next, the sum of these terms. [s]
+    -- Time from one run of the slowest stage to the stage's next run: the sum of the terms above and `send_s`. [s]
     work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s AS pass_s,
-    -- Time from the start of a run to its result through all stages, which chunks of a prompt pass one after the other. [s]
+    -- Latency of a run: time from its start to its result through all stages; chunks of a prompt pass through a stage one after
+    -- another. [s]
     (work_s + stage_tensor_s + stage_expert_s + stage_context_s + send_s + stage_host_s)
     * (1e0 + (pipeline - 1e0) / NULLIF(chunk_count, 0e0)) AS latency_s,
     -- Part of `work_s` in which arithmetic of the layers sets the pace. [s]
     stage_share * compute_s AS compute_s,
     -- Part of `work_s` in which the layers' weights are read. [s]
     stage_share * weight_s AS weight_s,
-    -- Part of `work_s` in which the key-value cache is read. [s]
+    -- Part of `work_s` in which the KV cache is read. [s]
     stage_share * cache_s AS cache_s,
-    -- Weights of experts that a device reads. [byte]
+    -- Bytes of experts' weights that a device reads. [byte]
     stage_share * expert_read_byte AS expert_read_byte,
     dynamic_energy_j,
-    -- Weights in the memory of a device. [byte]
+    -- Size of the weights on a device. [byte]
     weight_byte,
-    -- Keys and values in the memory of a device, for as many runs as there are stages. [byte]
+    -- Size of the KV cache on a device, for one run per stage. [byte]
     stage_share * layer_factor * pipeline * kv_cache_byte * cache_share AS kv_cache_byte,
-    -- Weights, buffers, cache and activations in the memory of a device. [byte]
+    -- Size of the weights, buffers, KV cache and activations on a device. [byte]
     weight_byte + buffer_byte + stage_share * layer_factor * pipeline * kv_cache_byte * cache_share
     + activation_byte / NULLIF(token_shares, 0e0) AS peak_memory_byte,
     reserve_fraction

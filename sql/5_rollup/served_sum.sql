@@ -1,5 +1,5 @@
--- Device time of a prompt or a step on one of the devices that share its kernels by tensor parallel, by the place of its kernels
--- and their treatment in a split. Times of the layers are sums over all layers.
+-- Device time of a prefill or decode run on one of the devices that share it by tensor parallelism, divided by the position of its
+-- kernels (before, in or after the layers) and by their treatment in a split. Times of the layers are sums over all layers.
 -- Grain: run, hardware
 CREATE VIEW served_sum AS
 WITH placed_shapes AS (
@@ -37,7 +37,7 @@ SELECT
     hardware,
     -- Time of the kernels of all layers. [s]
     SUM(CASE WHEN place = 'block' THEN placed_s ELSE 0e0 END) AS layer_s,
-    -- Part of `layer_s` in the cores of attentions. [s]
+    -- Part of `layer_s` in attention cores (scores, softmax and weighted values). [s]
     SUM(CASE WHEN place = 'block' AND is_core THEN placed_s ELSE 0e0 END) AS core_s,
     -- Time of the kernels before the layers. [s]
     SUM(CASE WHEN place = 'first' THEN placed_s ELSE 0e0 END) AS first_s,
@@ -48,16 +48,16 @@ SELECT
     -- Part of `layer_s` in which weights are read. [s]
     SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * weight_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
         AS weight_s,
-    -- Part of `layer_s` in which the key-value cache is read. [s]
+    -- Part of `layer_s` in which the KV cache is read. [s]
     SUM(CASE WHEN place = 'block' AND NOT is_arithmetic THEN working_s * kv_cache_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
         AS cache_s,
     -- Part of `weight_s` in which experts' weights are read. [s]
     SUM(CASE WHEN is_expert AND NOT is_arithmetic THEN working_s * weight_byte / NULLIF(traffic_byte, 0e0) ELSE 0e0 END)
         AS expert_read_s,
-    -- Most time that these kernels can save by reading fewer weights, because arithmetic takes the rest. [s]
+    -- Largest time that these kernels can save by reading fewer weights; the rest is bound by arithmetic. [s]
     SUM(CASE WHEN is_expert AND NOT is_arithmetic THEN GREATEST(0e0, working_s - share_count * compute_s) ELSE 0e0 END)
         AS expert_slack_s,
-    -- Weights of experts that the run reads. [byte]
+    -- Bytes of experts' weights that the run reads. [byte]
     SUM(CASE WHEN is_expert THEN share_count * weight_byte ELSE 0e0 END) AS expert_read_byte,
     -- Share of the experts' weights that the run's tokens use.
     COALESCE(LEAST(
@@ -65,15 +65,15 @@ SELECT
         SUM(CASE WHEN is_expert THEN share_count * weight_byte ELSE 0e0 END)
         / NULLIF(SUM(CASE WHEN is_expert THEN held_byte ELSE 0e0 END), 0e0)
     ), 0e0) AS expert_met_fraction,
-    -- Host time to issue all kernels; 0 where one launch starts them. [s]
+    -- Host time to issue all kernels; 0 where one launch starts all kernels. [s]
     SUM(CASE WHEN dispatch = 'graph' THEN 0e0 ELSE issue_s END) AS host_s,
     -- Energy of arithmetic and traffic of all devices; null when a coefficient is missing. [J]
     SUM(share_count * kernel_j) + CASE WHEN COUNT(*) > COUNT(kernel_j) THEN NULL ELSE 0e0 END AS dynamic_energy_j,
-    -- Host time of the call. [s]
+    -- Host time of the run's call. [s]
     MAX(run_call_s - exchange_s) AS call_s,
     MAX(static_w) AS static_w,
     MAX(dispatch) AS dispatch,
-    -- Impossible number that makes the answer null; null without one.
+    -- Impossible number that makes the answer null; else null.
     MAX(fault) AS fault
 FROM placed_shapes
 GROUP BY run, hardware

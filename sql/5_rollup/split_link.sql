@@ -1,5 +1,5 @@
--- Bandwidth and time per step of the collectives of each group of a split: within a node over the fastest link that joins enough of
--- its parts, beyond over the network, whose ports all members in a node share.
+-- Bandwidth and time per step of the collectives of each group of devices in a split. A group within one node uses the fastest link
+-- that joins enough of the node's parts; a larger group uses the network, whose ports all members in a node share.
 -- Grain: hardware, split
 CREATE VIEW split_link AS
 WITH networks AS (
@@ -14,7 +14,8 @@ WITH networks AS (
     GROUP BY h.hardware
 ),
 
--- Number of members of each group in one node; ranks go through tensor, context, data and pipeline in that order.
+-- Number of members of each group in one node. Ranks are numbered along tensor, context, data and pipeline parallelism in this
+-- order.
 members AS (
     SELECT
         n.*,
@@ -70,31 +71,31 @@ SELECT
         WHEN tensor <= tensor_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, tensor_members * port_byte_per_s)
     END AS tensor_byte_per_s,
-    -- Time of each step of tensor parallel's collectives. [s]
+    -- Time of each step of tensor parallelism's collectives. [s]
     CASE WHEN tensor <= tensor_members THEN collective_step_s ELSE port_step_s END AS tensor_step_s,
-    -- Bandwidth of the collectives of context parallel. [byte/s]
+    -- Bandwidth of the collectives of context parallelism. [byte/s]
     CASE
         WHEN context <= context_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, context_members * port_byte_per_s)
     END AS context_byte_per_s,
-    -- Time of each step of context parallel's collectives. [s]
+    -- Time of each step of context parallelism's collectives. [s]
     CASE WHEN context <= context_members THEN collective_step_s ELSE port_step_s END AS context_step_s,
-    -- Bandwidth of the collectives of expert parallel. [byte/s]
+    -- Bandwidth of the collectives of expert parallelism. [byte/s]
     CASE
         WHEN expert <= expert_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, port_byte_per_s * (expert - 1) / NULLIF(expert - expert_members, 0))
     END AS expert_byte_per_s,
-    -- Time of each step of expert parallel's collectives. [s]
+    -- Time of each step of expert parallelism's collectives. [s]
     CASE WHEN expert <= expert_members THEN collective_step_s ELSE port_step_s END AS expert_step_s,
-    -- Bandwidth of the collectives of replicas. [byte/s]
+    -- Bandwidth of the collectives between replicas. [byte/s]
     CASE
         WHEN replicas <= replica_members THEN collective_byte_per_s
         ELSE LEAST(collective_byte_per_s, replica_members * port_byte_per_s)
     END AS replica_byte_per_s,
-    -- Time of each step of the replicas' collectives. [s]
+    -- Time of each step of the collectives between replicas. [s]
     CASE WHEN replicas <= replica_members THEN collective_step_s ELSE port_step_s END AS replica_step_s,
-    -- Bandwidth from one stage of a pipeline to the next. [byte/s]
+    -- Bandwidth from one pipeline stage to the next. [byte/s]
     CASE WHEN device_count <= node_members THEN link_byte_per_s ELSE port_byte_per_s END AS send_byte_per_s,
-    -- Time of an empty message from one stage to the next. [s]
+    -- Latency of a message from one pipeline stage to the next. [s]
     CASE WHEN device_count <= node_members THEN link_s ELSE network_s END AS send_s
 FROM linked_members

@@ -1,7 +1,7 @@
--- Memory of a device of a split in training: the weights of its stage, their gradients and the optimizer's states, distributed by
--- the stage of ZeRO (Rajbhandari et al. 2019), and the forward results kept for the micro batches in flight, L (1 + (p - 1) / (p
--- v)) layers in the first stage (Korthikanti et al. 2022). The rest of the activations' peak (`run_memory`) is added once:
--- gradients of activations, and results that are not freed yet.
+-- Memory of a device of a split in training: the weights of the device's pipeline stage, the gradients and optimizer states,
+-- sharded by the stage of ZeRO (Rajbhandari et al. 2019), and the activations saved for the micro batches in flight, L (1 + (p - 1)
+-- / (p v)) layers in the first stage (Korthikanti et al. 2022). The rest of the activations' peak (`run_memory`), such as gradients
+-- of activations, is added once.
 -- Grain: run, split
 CREATE VIEW split_memory AS
 WITH weights AS (
@@ -97,30 +97,32 @@ SELECT
     layer_factor,
     stage_share,
     whole_parts,
-    -- Number of replicas of a weight: devices of context and data parallel.
+    -- Number of replicas of a weight: degree of context parallelism times degree of data parallelism.
     replicas,
     -- Number of replicas of an expert's weight.
     expert_replicas,
-    -- Number of weights that a replica trains, without those of experts.
+    -- Number of weights that a replica trains, experts' weights excluded.
     dense_count,
     -- Number of experts' weights that a replica trains.
     expert_count,
-    -- Weights of the device's stage before ZeRO distributes them, without those of experts. [byte]
+    -- Size of the weights of the device's pipeline stage before ZeRO shards them, experts excluded. [byte]
     dense_byte,
-    -- Weights of the device's experts before ZeRO distributes them. [byte]
+    -- Size of the weights of the device's experts before ZeRO shards them. [byte]
     expert_byte,
     parameter_byte,
-    -- Bytes that unpacking the frozen weights of its layers reads and writes; 0 for unpacked weights. [byte]
+    -- Bytes that are read and written to unpack the frozen quantized weights of the device's layers; 0 if weights are not packed.
+    -- [byte]
     CASE WHEN frozen_factor < 1e0 THEN (layer_byte + own_expert_byte) * (1e0 + frozen_factor) ELSE 0e0 END AS unpacked_byte,
-    -- Weights on the device; if they are distributed, including two layers in use. [byte]
+    -- Size of the weights on the device; if ZeRO shards them, two gathered layers included. [byte]
     weight_byte,
-    -- Gradients on the device. [byte]
+    -- Size of the gradients of weights on the device. [byte]
     gradient_byte,
-    -- Copies of weights and moments of the optimizer on the device. [byte]
+    -- Size of the optimizer states on the device: copies of weights, and moments. [byte]
     optimizer_byte,
-    -- Kept results of forward passes, with the results of one layer if layers are repeated, and the rest of the peak. [byte]
+    -- Size of the activations saved by forward passes, of one recomputed layer's activations under recomputation, and of the rest
+    -- of the peak. [byte]
     activation_byte,
-    -- Buffers, rounding to the allocator's blocks, and the backend's scratch memory. [byte]
+    -- Size of the buffers, of the rounding to the allocator's blocks, and of the backend's scratch memory. [byte]
     buffer_byte + scratch_factor * activation_byte AS scratch_byte,
     -- Sum of the device's memory. [byte]
     weight_byte + gradient_byte + optimizer_byte + activation_byte + buffer_byte + scratch_factor * activation_byte

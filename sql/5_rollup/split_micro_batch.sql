@@ -1,5 +1,5 @@
--- Times of a micro batch of a split on one of its devices: computing and transfers of all layers, and of the kernels before and
--- after them.
+-- Times of one micro batch on one device of a split: computing and transfers of all layers, and of the kernels before and after the
+-- layers.
 -- Grain: run, hardware, split
 CREATE VIEW split_micro_batch AS
 WITH joined_sums AS (
@@ -100,16 +100,16 @@ SELECT
     forward_energy_j,
     -- Time of the forward pass of all layers. [s]
     forward_s,
-    -- Time of the backward pass of all layers; without gradients of weights if adapters are trained. [s]
+    -- Time of the backward pass of all layers; gradients of weights are excluded if adapters are trained. [s]
     backward_s,
-    -- Time of the forward pass that the backward pass repeats. [s]
+    -- Time of the part of the forward pass that the backward pass recomputes. [s]
     CASE recompute WHEN 'full' THEN forward_s WHEN 'selective' THEN core_s ELSE 0e0 END AS recompute_s,
-    -- Time of kernels before the layers, both passes. [s]
+    -- Time of the kernels before the layers in both passes. [s]
     first_s,
-    -- Time of kernels after the layers, both passes. [s]
+    -- Time of the kernels after the layers in both passes. [s]
     last_s,
-    -- Time of tensor-parallel transfers of the layers that are not hidden: partial results are added up in both passes (Shoeybi et
-    -- al. 2019), again where a layer is repeated, and results that are needed whole are gathered. [s]
+    -- Exposed time of tensor-parallel transfers of the layers: all-reduces of partial results in both passes (Shoeybi et al. 2019),
+    -- once more where a layer is recomputed, and all-gathers of results that are needed whole. [s]
     tensor_fraction * ring_time(
         tensor, ((1e0 + repeats) * forward_reduce_byte + backward_reduce_byte) * layer_factor / NULLIF(context, 0),
         ((1e0 + repeats) * forward_reduce_count + backward_reduce_count) * layer_factor,
@@ -123,14 +123,14 @@ SELECT
         2e0 * end_gather_count, tensor_byte_per_s,
         CASE WHEN tensor > 1 THEN collective_call_s ELSE 0e0 END, tensor_step_s
     ) AS end_tensor_s,
-    -- Time of transfers to experts and back. [s]
+    -- Time of the all-to-alls of expert parallelism. [s]
     CASE WHEN expert = 1 THEN 0e0 ELSE
         (expert - 1e0) / NULLIF(expert, 0) * layer_factor * ((1e0 + repeats) * forward_exchange_byte + backward_exchange_byte)
         / NULLIF(context * whole_parts * expert_byte_per_s, 0e0)
         + (2e0 + repeats) * layer_factor * forward_exchange_count * (collective_call_s + (expert - 1e0) * expert_step_s)
     END AS expert_s,
-    -- Time of context-parallel transfers that are not hidden by attentions: keys and values pass around a ring, once forward and
-    -- with their gradients backward (Liu et al. 2023, Ring Attention). [s]
+    -- Time of context-parallel transfers that do not overlap with attention: keys and values pass around a ring in the forward
+    -- pass, and together with their gradients in the backward pass (Liu et al. 2023, Ring Attention). [s]
     (1e0 + repeats) * GREATEST(0e0, turn_s - core_s) + GREATEST(0e0, 2e0 * turn_s - core_backward_s) AS context_s,
     -- Host time to issue both passes of all layers. [s]
     ((1e0 + repeats) * forward_host_s + backward_host_s) * layer_factor AS host_s,

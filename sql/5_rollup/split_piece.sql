@@ -1,4 +1,4 @@
--- Shares of a device of a split in the weights and work that tensor parallel splits, with whole heads and experts.
+-- Shares of one device of a split in the weights and work that tensor parallelism splits. Heads and experts stay whole.
 -- Grain: run, split
 CREATE VIEW split_piece AS
 WITH piece_sums AS (
@@ -27,9 +27,9 @@ SELECT
     -- Share of the layers' split work on one device.
     SUM(CASE WHEN place = 'block' THEN device_share * macs END) / NULLIF(SUM(CASE WHEN place = 'block' THEN macs END), 0e0)
         AS work_share,
-    -- Share of the cores of attentions on one device: whole heads of queries.
+    -- Share of the attention cores on one device: whole query heads.
     SUM(CASE WHEN is_core THEN device_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS core_share,
-    -- Share of the layers' keys and values on one device: whole heads of keys.
+    -- Share of the layers' keys and values on one device: whole key-value heads.
     SUM(CASE WHEN is_core THEN cache_share * macs END) / NULLIF(SUM(CASE WHEN is_core THEN macs END), 0e0) AS cache_share
 FROM piece_sums
 GROUP BY run, split

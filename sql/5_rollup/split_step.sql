@@ -1,5 +1,5 @@
--- A training step of a split on its slowest device, in terms that add up. A pipeline of p stages with v groups of layers each waits
--- for (p - 1) / v stages of a micro batch (Narayanan et al. 2021).
+-- Training step on the slowest device of a split, as a sum of terms. A pipeline of p stages with v groups of layers each has a
+-- bubble of (p - 1) / v stage times of one micro batch (Narayanan et al. 2021).
 -- Grain: run, hardware, split
 CREATE VIEW split_step AS
 WITH stages AS (
@@ -53,8 +53,8 @@ micro_batches AS (
     FROM stages
 ),
 
--- Replicas add up gradients in a ring; distributed states cost as much, distributed weights are gathered in both passes of every
--- micro batch (Rajbhandari et al. 2019).
+-- Replicas all-reduce gradients in a ring. Sharded optimizer states or gradients need the same transfers; sharded weights are
+-- gathered in both passes of every micro batch (Rajbhandari et al. 2019).
 data_times AS (
     SELECT
         *,
@@ -91,26 +91,26 @@ SELECT
     split,
     dense_ops_per_s,
     static_w,
-    -- Time of the forward and backward passes, with the unpacking of frozen weights in each. [s]
+    -- Time of the forward and backward passes, the unpacking of frozen weights in each pass included. [s]
     micro_batches * compute_s AS compute_s,
-    -- Time of repeated forward passes. [s]
+    -- Time to recompute forward passes. [s]
     micro_batches * again_s AS recompute_s,
-    -- Time of the collectives of tensor parallel. [s]
+    -- Time of the collectives of tensor parallelism. [s]
     micro_batches * shared_s AS tensor_s,
-    -- Time of the exchanges with experts. [s]
+    -- Time of the all-to-alls of expert parallelism. [s]
     micro_batches * stage_share * expert_s AS expert_s,
-    -- Time of transfers of keys and values that are not hidden. [s]
+    -- Exposed time of the transfers of keys and values. [s]
     micro_batches * stage_share * context_s AS context_s,
     -- Time of transfers between pipeline stages. [s]
     (micro_batches + (pipeline - 1e0) / NULLIF(interleave, 0)) * send_s AS send_s,
-    -- Time waiting for other stages. [s]
+    -- Bubble: time waiting for other pipeline stages. [s]
     (pipeline - 1e0) / NULLIF(interleave, 0) * layers_s AS bubble_s,
-    -- Time waiting for the host, the call included. [s]
+    -- Time waiting for the host, the run's call included. [s]
     micro_batches * waiting_s + run_call_s AS host_s,
-    -- Time of transfers of gradients and weights between replicas, hidden or not. [s]
+    -- Time of the transfers of gradients and weights between replicas, overlapped or not. [s]
     dense_s + experts_s AS sync_s,
-    -- Part of `sync_s` that is not hidden: a framework hides these transfers during its share of the computing, except those of the
-    -- first or last layer. [s]
+    -- Exposed part of `sync_s`: a framework overlaps these transfers with a share of the computing (`overlap_fraction`), except the
+    -- transfers of the first or last layer. [s]
     GREATEST(
         dense_s + experts_s - overlap_fraction * CASE
             WHEN zero_stage = 3 THEN micro_batches * (compute_s + again_s)

@@ -1,5 +1,5 @@
--- Weights of a run on one device of a split (its stage's layers and experts, and the operators before or after the layers), and its
--- shares of the work that tensor parallel splits, in whole heads and experts.
+-- Weights of a run on one device of a split (the layers and experts of the device's stage, and the operators before or after the
+-- layers), and the device's shares of the work that tensor parallelism splits. Heads and experts stay whole.
 -- Grain: run, split
 CREATE VIEW split_weight AS
 WITH weights AS (
@@ -78,27 +78,27 @@ SELECT
     MAX(layers) AS layers,
     -- Ratio of the model's layers to the layers of the run.
     MAX(layer_factor) AS layer_factor,
-    -- Share of the layers in the stage with the most of them.
+    -- Largest share of the layers in one pipeline stage.
     MAX(stage_share) AS stage_share,
-    -- Number of parts, along the tokens, of results that tensor parallel leaves whole.
+    -- Number of parts into which results that tensor parallelism leaves whole are divided along the tokens (sequence parallelism).
     MAX(whole_parts) AS whole_parts,
     -- Share of the layers' split work on one device.
     MAX(work_share) AS work_share,
-    -- Share of the cores of attentions on one device: whole heads of queries.
+    -- Share of the attention cores on one device: whole query heads.
     MAX(core_share) AS core_share,
-    -- Share of the layers' keys and values on one device: whole heads of keys.
+    -- Share of the layers' keys and values on one device: whole key-value heads.
     MAX(cache_share) AS cache_share,
-    -- Weights of the stage's layers, without those of experts. [byte]
+    -- Size of the weights of the stage's layers, experts excluded. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE layer_byte END) AS layer_byte,
-    -- Weights of the device's experts. [byte]
+    -- Size of the weights of the device's experts. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE own_expert_byte END) AS own_expert_byte,
-    -- Weights before and after the layers; in a pipeline those of the stage with more. [byte]
+    -- Size of the weights before and after the layers; in a pipeline, of the stage that has more of them. [byte]
     SUM(CASE WHEN is_trained THEN 0e0 ELSE end_byte END) AS end_byte,
-    -- Part of `layer_byte` that a step of training changes. [byte]
+    -- Part of `layer_byte` that a training step updates. [byte]
     SUM(CASE WHEN is_trained THEN layer_byte ELSE 0e0 END) AS trained_layer_byte,
-    -- Part of `own_expert_byte` that a step of training changes. [byte]
+    -- Part of `own_expert_byte` that a training step updates. [byte]
     SUM(CASE WHEN is_trained THEN own_expert_byte ELSE 0e0 END) AS trained_expert_byte,
-    -- Part of `end_byte` that a step of training changes. [byte]
+    -- Part of `end_byte` that a training step updates. [byte]
     SUM(CASE WHEN is_trained THEN end_byte ELSE 0e0 END) AS trained_end_byte
 FROM device_weights
 GROUP BY run, split

@@ -1,6 +1,6 @@
--- Average power of every run on every part at each of its six clocks. Dynamic power follows the clock and the square of the
--- voltage, the voltage falls with the clock down to a floor, leakage follows the square of the voltage, and main memory keeps its
--- clock.
+-- Average power of every run on every part at each of six clocks. Dynamic power is proportional to the clock and the square of the
+-- voltage, the voltage falls with the clock down to a floor, leakage is proportional to the square of the voltage, and main memory
+-- keeps its clock.
 -- Grain: run, hardware, shape_id
 CREATE VIEW step_power AS
 WITH summed_shapes AS (
@@ -29,19 +29,19 @@ WITH summed_shapes AS (
 
 SELECT
     * EXCLUDE (run_clocked_j, run_memory_j, is_energy_known, run_issue_s, run_gap_s, busy_0_s, busy_1_s, busy_2_s, busy_3_s, busy_4_s, busy_5_s),
-    -- Energy of the run that falls with the voltage, at the reference clock. [J]
+    -- Energy of the run that scales with the voltage, at the reference clock. [J]
     run_clocked_j,
     -- Energy of the run that does not depend on the voltage. [J]
     run_memory_j,
     -- True if no coefficient is missing.
     is_energy_known,
-    -- Time of the run outside of kernels: the call, gaps, and the host's time while the device waits for it. [s]
+    -- Time of the run outside of kernels: the run's call, gaps, and host time while the device waits. [s]
     run_call_s + run_gap_s + CASE WHEN dispatch = 'async_queue' THEN 0e0 ELSE run_issue_s END AS beside_s,
-    -- Host time of the run, the call included. [s]
+    -- Host time of the run, the run's call included. [s]
     run_call_s + run_issue_s AS host_s,
     -- Time that the run's kernels keep the device busy at clock 0. [s]
     busy_0_s,
-    -- Square of the ratio of the voltage at clock 0 to the reference.
+    -- Square of the ratio of the voltage at clock 0 to the reference voltage.
     voltage_square(clock_0, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_0,
     -- Average power at clock 0; null when a coefficient is missing. [W]
     run_power(
@@ -50,7 +50,7 @@ SELECT
     ) AS power_0_w,
     -- Time that the run's kernels keep the device busy at clock 1. [s]
     busy_1_s,
-    -- Square of the ratio of the voltage at clock 1 to the reference.
+    -- Square of the ratio of the voltage at clock 1 to the reference voltage.
     voltage_square(clock_1, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_1,
     -- Average power at clock 1; null when a coefficient is missing. [W]
     run_power(
@@ -59,7 +59,7 @@ SELECT
     ) AS power_1_w,
     -- Time that the run's kernels keep the device busy at clock 2. [s]
     busy_2_s,
-    -- Square of the ratio of the voltage at clock 2 to the reference.
+    -- Square of the ratio of the voltage at clock 2 to the reference voltage.
     voltage_square(clock_2, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_2,
     -- Average power at clock 2; null when a coefficient is missing. [W]
     run_power(
@@ -68,7 +68,7 @@ SELECT
     ) AS power_2_w,
     -- Time that the run's kernels keep the device busy at clock 3. [s]
     busy_3_s,
-    -- Square of the ratio of the voltage at clock 3 to the reference.
+    -- Square of the ratio of the voltage at clock 3 to the reference voltage.
     voltage_square(clock_3, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_3,
     -- Average power at clock 3; null when a coefficient is missing. [W]
     run_power(
@@ -77,7 +77,7 @@ SELECT
     ) AS power_3_w,
     -- Time that the run's kernels keep the device busy at clock 4. [s]
     busy_4_s,
-    -- Square of the ratio of the voltage at clock 4 to the reference.
+    -- Square of the ratio of the voltage at clock 4 to the reference voltage.
     voltage_square(clock_4, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_4,
     -- Average power at clock 4; null when a coefficient is missing. [W]
     run_power(
@@ -86,7 +86,7 @@ SELECT
     ) AS power_4_w,
     -- Time that the run's kernels keep the device busy at clock 5. [s]
     busy_5_s,
-    -- Square of the ratio of the voltage at clock 5 to the reference.
+    -- Square of the ratio of the voltage at clock 5 to the reference voltage.
     voltage_square(clock_5, reference_fraction, voltage_slope, voltage_floor, voltage_ceiling) AS voltage_5,
     -- Average power at clock 5; null when a coefficient is missing. [W]
     run_power(

@@ -1,5 +1,5 @@
--- Time, energy, memory and price of a run and of one sample of it, one row per target. Comparisons, sweeps and recommendations read
--- this view.
+-- Time, energy, memory and price of a run and of one of its samples, one row per target. Comparisons, sweeps and recommendations
+-- read this view.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW target_cost AS
@@ -28,18 +28,18 @@ SELECT
     c.latency_s,
     c.overhead_s,
     c.energy_j,
-    -- Energy times time. [J s]
+    -- Energy-delay product: energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
     -- Samples per second. [1/s]
     c.run.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
-    -- Time of a run divided by its samples. [s]
+    -- Time per sample: time of the run divided by its batch. [s]
     c.latency_s / NULLIF(c.run.batch, 0) AS sample_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.energy_j / NULLIF(c.run.batch, 0) AS sample_j,
-    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
-    -- [byte]
+    -- Peak memory of the run plus the memory that the backend leaves free; null if a number of the run is impossible
+    -- (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     h.dram_byte AS device_byte,
     -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,

@@ -1,4 +1,4 @@
--- Two parts side by side on the same model, sizes and precision, with the term of the time that makes most of the difference.
+-- Comparison of two parts on the same model, sizes and precision, with the term of the time that causes most of the difference.
 -- Filter on `hardware` and `other_hardware`, because there are many pairs.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, other_hardware, other_scenario_id
 CREATE VIEW architecture_comparison AS
@@ -15,8 +15,8 @@ WITH costs AS (
     WHERE k.device_count = 1
 ),
 
--- Only filters that both sides share pass this window, so that costs are evaluated once: a filter on fields of `run` does not reach
--- the scans through a common table that is read with different filters.
+-- This window passes only filters that both sides share, so that costs are evaluated once. A filter on fields of `run` does not
+-- reach the scans through a common table that is read with different filters.
 sides AS (
     SELECT *, COUNT(*) OVER (PARTITION BY model, precision, batch, sequence) AS side_count
     FROM (SELECT run.model, run.backend, run.precision, run.batch, run.sequence, run.scenario_id, * EXCLUDE (run) FROM costs) AS c
@@ -80,7 +80,7 @@ SELECT
     p.scenario_id,
     p.context,
     p.phase,
-    -- Part that it is compared with.
+    -- Other part of the comparison.
     p.other_hardware,
     -- Backend on the other part.
     p.other_backend,
@@ -101,18 +101,18 @@ SELECT
     p.team_more_s,
     -- Extra time of the other part for the call, dispatch and gaps. [s]
     p.overhead_more_s,
-    -- Term that makes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
+    -- Term that causes most of the difference: `compute`, `memory`, `power`, `threads` or `overhead`.
     p.reason,
-    -- Share of the units' peak that remains after losses of shape and waves on this part.
+    -- Share of the units' peak that remains on this part after losses from tile shapes and partial waves.
     p.utilization_fraction,
-    -- Share of the units' peak that remains after these losses on the other part.
+    -- Share of the units' peak that remains on the other part after losses from tile shapes and partial waves.
     p.other_utilization_fraction,
     p.energy_j,
     -- Energy on the other part; null when a coefficient is missing. [J]
     p.other_j,
-    -- Energy times time on this part. [J s]
+    -- Energy-delay product on this part. [J s]
     p.energy_j * p.latency_s AS edp_js,
-    -- Energy times time on the other part. [J s]
+    -- Energy-delay product on the other part. [J s]
     p.other_js,
     -- True if both energies have the same scope; otherwise they cannot be compared.
     p.is_energy_comparable,
@@ -121,15 +121,15 @@ SELECT
     p.other_energy_basis,
     -- True if one of the two parts has no silicon.
     p.is_any_simulated AS is_simulated,
-    -- The comparison in words.
+    -- Summary of the comparison in words.
     CONCAT(
         p.hardware, CASE WHEN p.speedup >= 1e0 THEN ' is faster than ' ELSE ' is slower than ' END, p.other_hardware,
         ' by a factor of ',
         CAST(ROUND(CASE WHEN p.speedup >= 1e0 THEN p.speedup ELSE 1e0 / NULLIF(p.speedup, 0e0) END, 2) AS VARCHAR),
         ', mostly in ', p.reason
     ) AS sentence,
-    -- Number of assumed catalog inputs of this part's side (`assumed_input`).
+    -- Number of assumed catalog inputs that the answer for this part depends on (`assumed_input`).
     p.assumed_count,
-    -- Number of assumed catalog inputs of the other part's side.
+    -- Number of assumed catalog inputs that the answer for the other part depends on.
     p.other_assumed_count
 FROM reasoned_pairs AS p

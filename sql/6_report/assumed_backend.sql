@@ -1,4 +1,4 @@
--- Backend that answers assume on a part in a precision if none is named.
+-- Backend assumed on a part in a precision if the user names none.
 -- Grain: hardware, precision
 CREATE VIEW assumed_backend AS
 WITH candidates AS (
@@ -34,7 +34,7 @@ SELECT
     hardware,
     precision,
     backend,
-    -- True if a row of `default_backend` names it, false for the family's default.
+    -- True if a row of `default_backend` names the backend, false if it is the default of the part's family.
     is_by_kind
 FROM ranked
 WHERE place = 1

@@ -1,5 +1,5 @@
--- Batches of scenarios that differ only in the batch, side by side, with the batch that saturates the part: the smallest whose
--- throughput is within 10 % of the best that fits.
+-- Comparison of scenarios that differ only in batch, with the batch that saturates the part: the smallest batch whose throughput is
+-- within 10 % of the best among the batches that fit.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW batch_sweep AS
 WITH best_batches AS (
@@ -50,11 +50,11 @@ SELECT
     b.utilization_fraction,
     -- Best throughput of the batches that fit. [1/s]
     b.best_throughput_per_s,
-    -- Share of the best throughput.
+    -- Ratio of this batch's throughput to the best.
     b.throughput_per_s / NULLIF(b.best_throughput_per_s, 0e0) AS throughput_fraction,
     -- Smallest batch that reaches 90 % of the best throughput.
     b.saturating_batch,
-    -- Largest batch among the scenarios that fits; see `largest_batch` for the largest of all batches.
+    -- Largest batch of the compared scenarios that fits; `largest_batch` searches all batches.
     b.largest_fitting_batch,
     g.assumed_count
 FROM saturated_batches AS b

@@ -1,5 +1,5 @@
--- Time for which each resource sets the pace of a run while kernels keep the device busy: arithmetic, each memory level by its
--- name, the power limit, teams of threads. `model_cost.bottleneck` combines all memory levels.
+-- Busy time of a run (time in which kernels keep the device busy), divided by the resource that bounds it: arithmetic, each memory
+-- level, the power limit or thread teams. `model_cost.bottleneck` combines all memory levels.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, pace
 CREATE VIEW busy_pace AS
 WITH times AS (
@@ -35,10 +35,10 @@ SELECT
     run.batch,
     run.sequence,
     run.scenario_id,
-    -- `arithmetic`, a memory level, `latency` of dependent accesses, `thread` for one thread that moves all bytes, `power`, or
-    -- `threads` for starting and joining them.
+    -- Resource that bounds the busy time: `arithmetic`, a memory level, `latency` (dependent accesses), `thread` (one thread moves
+    -- all bytes), `threads` (starting and joining a thread team) or `power`.
     pace,
-    -- Time for which this resource sets the pace; the sum is the time in which kernels keep the device busy. [s]
+    -- Busy time that this resource bounds; the sum over resources is the busy time of the run. [s]
     SUM(pace_s) AS pace_s
 FROM shape_paces
 WHERE pace_s > 0e0

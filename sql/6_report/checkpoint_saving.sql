@@ -1,10 +1,10 @@
--- Memory that activation checkpointing saves in training, and the time of the repeated forward pass: only results at the borders of
--- about sqrt(n) groups of kernels are kept, and one group at a time is computed again (Chen et al. 2016, Training Deep Nets with
--- Sublinear Memory Cost). A model with its own checkpoints has no row.
+-- Memory that activation checkpointing saves in training, and the time of recomputation. Only activations at the borders of about
+-- sqrt(n) groups of kernels are saved, and the backward pass recomputes one group at a time (Chen et al. 2016, Training Deep Nets
+-- with Sublinear Memory Cost). A model that already uses checkpointing has no row.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW checkpoint_saving AS
--- For a run with a backward pass only the forward pass counts: its share of the time is that of its multiply-accumulates, and the
--- border of a group is its last result.
+-- Only the forward pass counts if a run also has a backward pass. Its share of the run's time equals its share of the
+-- multiply-accumulates. The border of a group is the group's last result.
 WITH kernel_results AS (
     SELECT
         k.run,
@@ -71,15 +71,15 @@ SELECT
     c.run.scenario_id,
     -- Number of groups of consecutive kernels.
     CAST(ROUND(t.group_count) AS BIGINT) AS group_count,
-    -- Results of all kernels that are kept for the backward pass. [byte]
+    -- Activations saved for the backward pass without checkpointing. [byte]
     t.stored_byte,
-    -- Results at the groups' borders and inside the largest group. [byte]
+    -- Activations in memory with checkpointing: at the borders of all groups and inside the largest group. [byte]
     t.checkpointed_byte,
     -- Memory that checkpointing saves. [byte]
     t.stored_byte - t.checkpointed_byte AS saved_byte,
     -- Share of `stored_byte` that checkpointing saves.
     (t.stored_byte - t.checkpointed_byte) / NULLIF(t.stored_byte, 0e0) AS saved_fraction,
-    -- Time of the repeated forward pass. [s]
+    -- Time to recompute the forward pass. [s]
     c.latency_s * COALESCE((r.block_macs + r.end_macs) / NULLIF(c.macs, 0e0), 1e0) AS recompute_s
 FROM run_cost AS c
 INNER JOIN run_sums AS t ON t.run = c.run

@@ -1,5 +1,5 @@
--- Precisions in which a run on a part is compared with others: all that its backend executes, except those whose weights are
--- floating-point numbers of fewer bits than the part computes in.
+-- Precision policies that comparisons on a part include: all that the backend executes, except policies whose floating-point
+-- weights have fewer bits than any native floating-point format of the part and are converted before use.
 -- Grain: hardware, backend, precision
 CREATE VIEW compared_precision AS
 WITH narrow_weights AS (

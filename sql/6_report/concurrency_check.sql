@@ -1,4 +1,4 @@
--- Checks of the concurrency report: bounds between stages, critical path and times.
+-- Checks of the concurrency report: inequalities between its stages, critical path and times.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, line
 CREATE VIEW concurrency_check AS
 WITH lines AS (
@@ -51,11 +51,11 @@ SELECT
     v.batch,
     v.sequence,
     v.scenario_id,
-    -- Bound that is checked.
+    -- Inequality that is checked, with its unit.
     v.line,
-    -- Compared value, in the unit of the line.
+    -- Smaller side of the inequality, in the unit that `line` states.
     v.value,
-    -- Upper limit of the value.
+    -- Larger side of the inequality.
     v.bound,
     -- True if the value is within the bound.
     v.value <= v.bound * (1e0 + 1e-9) AS holds

@@ -1,5 +1,5 @@
--- Area of every part by the rules compared with the published area of its die. Areas of units are scaled to all units of the die,
--- of which the part enables some. Areas of the die that do not belong to the part are left out.
+-- Area of every part by the rules of its process, compared with the published area of its die. Areas of units are scaled to all
+-- units of the die, disabled ones included. Areas of the die that do not belong to the part are left out.
 -- Grain: hardware
 CREATE VIEW die_check AS
 WITH areas AS (
@@ -36,7 +36,7 @@ SELECT
     ruled_mm2,
     -- Ratio of the area by the rules to the published area.
     ruled_mm2 / NULLIF(printed_mm2, 0e0) AS area_ratio,
-    -- True for the part that uses most of the die and represents it.
+    -- True for one part of each die: the part with the most units, which represents the die.
     ROW_NUMBER() OVER (PARTITION BY die ORDER BY used DESC, hardware) = 1 AS stands_for_die,
     source_id,
     confidence

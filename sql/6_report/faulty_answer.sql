@@ -1,10 +1,10 @@
--- Parts and models with null answers, with the impossible number that causes them (`impossible_number`).
+-- Parts and models whose answers are null, with the impossible number that is the cause (`impossible_number`).
 -- Grain: subject, field
 CREATE VIEW faulty_answer AS
 SELECT DISTINCT
     -- Part or model.
     hardware AS subject,
-    -- Impossible number as named in `impossible_number`; for an efficiency its row.
+    -- Name of the impossible number as in `impossible_number`; for an efficiency, the row that contains the number.
     COALESCE(fault, tile_fault) AS field
 FROM part_support
 WHERE COALESCE(fault, tile_fault) IS NOT NULL

@@ -1,6 +1,6 @@
--- A run under its backend compared with the same run at one kernel per operator (`backend.unfused_backend`), and the savings of
--- fusion. Both must be among the scenarios. Runs compared with `eager` differ in dispatch too; those of other counterparts only in
--- their kernels.
+-- Savings of fusion: a run under a backend compared with the same run under the unfused counterpart, which runs one kernel per
+-- operator (`backend.unfused_backend`). Both runs must be among the scenarios. The counterpart `eager` differs in dispatch too;
+-- other counterparts differ only in their kernels.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fusion_benefit AS
 WITH beside_unfused AS (

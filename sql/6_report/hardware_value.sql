@@ -1,5 +1,5 @@
--- Every number of every part in one list, with its origin: the live value, the value in the part's row and the value in the catalog
--- file, so that one query shows edits, all numbers that follow from them, and the source of any number.
+-- List of every number of every part: the value in use, the value in the part's row, the value in the catalog file, and the source.
+-- One query shows all edits and all numbers that follow from edited numbers.
 -- Grain: hardware, field
 CREATE VIEW hardware_value AS
 WITH edited_numbers AS (
@@ -13,7 +13,7 @@ following_numbers AS (
     FROM traced_number AS t
     INNER JOIN derivation_input AS i ON i.basis = t.basis
     INNER JOIN edited_numbers AS e ON e.hardware = t.hardware AND e.field LIKE i.field AND e.field <> t.field
-    -- A stated bandwidth on the chip does not follow main memory (`part_memory`).
+    -- A stated bandwidth of on-chip memory does not follow from main memory (`part_memory`).
     WHERE t.basis <> 'dram' OR t.stated_value IS NULL
 )
 
@@ -25,9 +25,9 @@ SELECT
     n.stated_value,
     n.catalog_value,
     n.standing,
-    -- True if the stated value was changed, or added without the catalog.
+    -- True if the stated value was changed or does not come from the catalog.
     e.field IS NOT NULL AS is_edited,
-    -- True if the number follows from an edited one.
+    -- True if the number follows from an edited number.
     f.field IS NOT NULL AS follows_edit,
     n.unit,
     n.source_id,

@@ -1,9 +1,10 @@
--- Possible but implausible numbers of parts, rules and conditions: for example in a wrong unit, or removed. Answers that depend on
--- one name it (`model_report.implausible`, `part_cost.implausible`, `training_step.implausible`).
+-- Possible but implausible numbers of parts, rules and conditions, for example numbers in a wrong unit or removed numbers. An
+-- answer that depends on an implausible number lists it (`model_report.implausible`, `part_cost.implausible`,
+-- `training_step.implausible`).
 -- Grain: hardware, field
 CREATE VIEW implausible_number AS
 SELECT
-    -- Part; `*` for a rule or condition.
+    -- Part that has the number; `*` for a number of a rule or condition.
     hardware,
     field,
     value,

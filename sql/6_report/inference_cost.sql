@@ -1,5 +1,5 @@
--- Cost of one sample on every target: price of the part and energy, and for each supply in `electricity` the price and CO2 of the
--- energy.
+-- Cost of one sample on every target: price of the part's time, energy, and the price and CO2 of the energy from each supply in
+-- `electricity`.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, electricity
 CREATE VIEW inference_cost AS
 SELECT
@@ -16,11 +16,11 @@ SELECT
     c.latency_s,
     c.throughput_per_s,
     c.price_usd_per_hour,
-    -- Confidence in the price, and its month; null without a price.
+    -- Confidence in the price, and the month of the price; null without a price.
     p.price_basis,
-    -- Price of one sample; null when unknown. [USD]
+    -- Price of the part's time for one sample; null when unknown. [USD]
     c.sample_usd AS inference_usd,
-    -- Price of a million samples; null when unknown. [USD]
+    -- Price of the part's time for a million samples; null when unknown. [USD]
     c.sample_usd * 1e6 AS million_inference_usd,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.sample_j AS inference_j,
@@ -28,11 +28,11 @@ SELECT
     e.electricity,
     -- Energy drawn from the supply for a million samples. [J]
     c.sample_j * COALESCE(e.overhead_factor, 1e0) * 1e6 AS million_inference_j,
-    -- Grams of CO2 of one sample; null without a supply.
+    -- Grams of CO2 emitted for the energy of one sample; null without a supply.
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh AS inference_co2_gram,
-    -- Grams of CO2 of a million samples; null without a supply.
+    -- Grams of CO2 emitted for the energy of a million samples; null without a supply.
     c.sample_j * e.overhead_factor / 3.6e6 * e.co2_gram_per_kwh * 1e6 AS million_inference_co2_gram,
-    -- Price of the energy of a million samples; null without a supply that states one. [USD]
+    -- Price of the energy of a million samples; null if the supply states no price. [USD]
     c.sample_j * e.overhead_factor / 3.6e6 * e.price_usd_per_kwh * 1e6 AS million_inference_energy_usd,
     c.fits_device,
     -- Number of assumed catalog inputs, prices included (`assumed_input`).

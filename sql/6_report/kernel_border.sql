@@ -17,7 +17,7 @@ SELECT
     b.role,
     t.tensor,
     t.shape,
-    -- Operator that reads the tensor first or writes it.
+    -- Operator that writes the tensor, or first reads it.
     o.operator,
     b.is_produced,
     b.moved_byte

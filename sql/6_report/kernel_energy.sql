@@ -21,11 +21,11 @@ SELECT
     k.compute_energy_j,
     k.memory_energy_j,
     k.dram_byte,
-    -- Energy of main memory, including reordered weights and images; null when a coefficient is missing. [J]
+    -- Energy of main memory, reordering of weights and images included; null when a coefficient is missing. [J]
     k.dram_energy_j + k.reorder_energy_j AS dram_energy_j,
     k.cache_level,
     k.moved_byte,
-    -- Energy of the last-level cache, including tiles that load from it; null when a coefficient is missing. [J]
+    -- Energy of the last-level cache, loads of tiles from this cache included; null when a coefficient is missing. [J]
     k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END AS cache_energy_j,
     k.tile_memory_level,
     k.reload_byte,
@@ -37,7 +37,7 @@ SELECT
     k.static_energy_j,
     k.wasted_energy_j,
     k.energy_j,
-    -- Share of the energy that is not wasted.
+    -- Share of the energy that is not wasted as static energy of idle units.
     1e0 - k.wasted_energy_j / NULLIF(k.energy_j, 0e0) AS efficiency_fraction,
     -- Average power of the kernel: energy divided by latency. [W]
     k.energy_j / NULLIF(k.latency_s, 0e0) AS power_w,

@@ -1,6 +1,6 @@
--- Every kernel of a run compared with the kernels of its operators without fusion (`backend.unfused_backend`): the saving of each
--- fusion in time, energy and bytes. Conversions, copies and biases belong to the kernel that they serve. Both runs must be among
--- the scenarios. Work that a run pays once is in neither.
+-- Savings of fusion by kernel in time, energy and bytes: every kernel of a run compared with the kernels that run the same
+-- operators without fusion (`backend.unfused_backend`). Inserted conversions, copies and biases belong to the kernel that they
+-- serve. Both runs must be among the scenarios. Costs paid once per run are excluded.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_fusion AS
 WITH sided_kernels AS (
@@ -60,7 +60,7 @@ SELECT
     k.kernel,
     k.operator_count,
     b.unfused_backend,
-    -- Number of kernels that its operators run as without fusion.
+    -- Number of kernels that run the same operators without fusion.
     CAST(b.unfused_kernel_count AS BIGINT) AS unfused_kernel_count,
     -- Bytes across the borders of the unfused kernels. [byte]
     b.unfused_traffic_byte,

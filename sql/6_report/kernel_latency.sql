@@ -1,5 +1,6 @@
--- Time of every kernel on every part, divided by the resource that sets its pace, with its roofline. Only latency_s adds up,
--- together with the run's call (`model_latency.run_call_s`), to the time of the run.
+-- Time of every kernel on every part, divided by the resource that sets the pace, and the kernel's roofline. The time of a run is
+-- the sum of `latency_s` over its kernels plus the time paid once per run (`model_latency.run_call_s`); the other times do not add
+-- up.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_latency AS
 SELECT
@@ -35,7 +36,7 @@ SELECT
     busy_s,
     device_s,
     host_issue_s,
-    -- End of the kernel, from the end of the run's call. [s]
+    -- End of the kernel, counted from the end of the run's initial call. [s]
     end_s,
     -- Time that the kernel adds to the run: its end minus the end of the previous kernel. [s]
     latency_s,
@@ -47,18 +48,19 @@ SELECT
     utilization_fraction,
     -- Operations per byte of main-memory traffic; null without traffic. [ops/byte]
     flops / NULLIF(dram_byte, 0e0) AS arithmetic_intensity,
-    -- Intensity at which the peak of the kernel's units meets the bandwidth; null without arithmetic. [ops/byte]
+    -- Ridge point of the roofline: arithmetic intensity at which the peak of the kernel's units meets the bandwidth; null without
+    -- arithmetic. [ops/byte]
     flops / NULLIF(naive_s * dram_byte_per_s, 0e0) AS ridge_intensity,
-    -- Operations per second of `latency_s`. [ops/s]
+    -- Attained rate: operations divided by `latency_s`. [ops/s]
     flops / NULLIF(latency_s, 0e0) AS attained_ops_per_s,
-    -- Roofline at the kernel's intensity. [ops/s]
+    -- Rate that the roofline allows at the kernel's arithmetic intensity. [ops/s]
     flops / NULLIF(roofline_s, 0e0) AS ceiling_ops_per_s,
-    -- Bandwidth of the kernel's reads over `latency_s`. [byte/s]
+    -- Average read bandwidth of the kernel over `latency_s`. [byte/s]
     (moved_byte - output_byte) / NULLIF(latency_s, 0e0) AS ingress_byte_per_s,
-    -- Bandwidth of the kernel's writes over `latency_s`. [byte/s]
+    -- Average write bandwidth of the kernel over `latency_s`. [byte/s]
     output_byte / NULLIF(latency_s, 0e0) AS egress_byte_per_s,
     bottleneck,
-    -- True if the power limit is known; otherwise none applies.
+    -- True if the power limit is known; otherwise no limit is applied.
     tdp_w IS NOT NULL AS is_power_known,
     is_simulated
 FROM kernel_time

@@ -1,6 +1,5 @@
--- Memory levels that a kernel's bytes cross, one row each, from main memory inwards: bytes, time and energy at the border of the
--- level with the chosen tile. On parts without tile memories, tiles load from the last-level cache. The energies of a kernel's
--- levels sum to its memory energy.
+-- Traffic of every kernel with its chosen tile, one row per memory level, from main memory inwards: bytes, time and energy. On
+-- parts without tile memories, tiles load from the last-level cache. The energies of the levels sum to the kernel's memory energy.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, border
 CREATE VIEW kernel_level AS
 WITH borders AS (
@@ -36,8 +35,8 @@ SELECT
     k.sequence,
     k.scenario_id,
     k.kernel_id,
-    -- Position of the level in the hierarchy: `dram`, `cache` (the last level before it), `tile` (the level that tiles must fit) or
-    -- `stream` (the first level, if tiles are in another).
+    -- Position of the level in the hierarchy: `dram`, `cache` (last-level cache), `tile` (the level in which tiles must fit) or
+    -- `stream` (the first level, if tiles reside in another level).
     k.border,
     k.kernel,
     k.operator,
@@ -45,7 +44,7 @@ SELECT
     k.kernel_class,
     -- Name of the level on this part; one level may be both `cache` and `tile`.
     k.level,
-    -- Size of the level, summed over units that have their own; null when unknown. [byte]
+    -- Capacity of the level on the whole part, summed over units if each has its own memory; null when unknown. [byte]
     CASE k.border
         WHEN 'dram' THEN k.main_memory_byte
         WHEN 'cache' THEN k.cache_byte
@@ -66,14 +65,15 @@ SELECT
         WHEN 'tile' THEN k.tile_memory_byte_per_s
         ELSE k.stream_memory_byte_per_s
     END AS bandwidth_byte_per_s,
-    -- Time to move these bytes. [s]
+    -- Time to move the level's bytes. [s]
     CASE k.border
         WHEN 'dram' THEN k.dram_s + k.reorder_s + k.library_s
         WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.cache_s, k.reload_s) ELSE k.cache_s END
         WHEN 'tile' THEN k.reload_s
         ELSE k.stream_s
     END AS level_s,
-    -- Energy to move these bytes, without the part that operations' energies include; null when a coefficient is missing. [J]
+    -- Energy to move the level's bytes, without energy that the energies of operations already include; null when a coefficient is
+    -- missing. [J]
     CASE k.border
         WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j + k.library_energy_j
         WHEN 'cache' THEN k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END

@@ -1,6 +1,6 @@
--- Mapping of every kernel to a part: unit, tile, waves and utilization of its slowest step, taken from the row of that step
--- (`step_mapping`), and a sentence in words. Of steps with equal times within rounding, the one with the fewest tiles is chosen,
--- then the first. A kernel without arithmetic has no step: it moves data with all units.
+-- Mapping of every kernel to a part: unit, tile, waves and utilization of the kernel's slowest step (`step_mapping`), and a summary
+-- in words. In a tie within rounding, the step with the fewest tiles is chosen, then the first. A kernel without arithmetic has no
+-- step: it moves data with all units.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW kernel_mapping AS
 WITH bounded_steps AS (
@@ -49,7 +49,7 @@ SELECT
     m.mapped_count,
     m.step_id,
     m.candidate,
-    -- `matrix` (tensor cores, AMX, MXU, PE array) or `vector`.
+    -- Kind of unit: `matrix` (tensor cores, AMX, MXU, PE array) or `vector`.
     COALESCE(m.unit, 'vector') AS unit,
     m.executed_precision,
     m.strategy,
@@ -59,22 +59,22 @@ SELECT
     m.tile_m,
     m.tile_n,
     m.tile_k,
-    -- Independent output elements of that step; null without a step.
+    -- Number of independent output elements of the step; null without a step.
     m.threads,
     -- Number of samples that can go to different units.
     CAST(m.batch AS DOUBLE) AS batch_parts,
     -- Number of channels (columns of a product's results) that can go to different units; null without a step.
     m.result_columns AS channel_parts,
-    -- Number of other divisions within a sample and channel (places, tokens, heads, groups) that can go to different units; null
-    -- without a step.
+    -- Number of independent outputs within a sample and channel (positions, tokens, heads, groups), which can go to different
+    -- units; null without a step.
     m.threads / NULLIF(m.batch * m.result_columns, 0e0) AS space_parts,
     m.tile_count,
     m.tile_unit_count,
     -- Fewest units that the kernel can use.
     1e0 AS least_units,
-    -- Fewest units that need as many rounds as all of the part's, so that more would be idle; null without a step.
+    -- Fewest units that need no more waves than all units of the part; null without a step.
     CEIL(m.tile_count / NULLIF(m.waves, 0e0)) AS best_units,
-    -- Most units that could get work if the part had more; null without a step.
+    -- Largest number of units that could get work on a larger part; null without a step.
     m.tile_count AS most_units,
     m.tile_byte,
     m.reload_byte,
@@ -95,7 +95,7 @@ SELECT
     m.utilization_fraction,
     m.compute_efficiency_fraction,
     m.memory_efficiency_fraction,
-    -- `<10%`, `10-50%`, `50-90%` or `>=90%`.
+    -- Range of the utilization: `<10%`, `10-50%`, `50-90%` or `>=90%`.
     CASE
         WHEN m.utilization_fraction >= 0.9e0 THEN '>=90%'
         WHEN m.utilization_fraction >= 0.5e0 THEN '50-90%'
@@ -103,7 +103,7 @@ SELECT
         ELSE '<10%'
     END AS utilization_bucket,
     m.is_simulated,
-    -- The mapping in words.
+    -- Summary of the mapping in words.
     CASE
         WHEN m.step_id IS NULL THEN 'moves data, no arithmetic'
         ELSE

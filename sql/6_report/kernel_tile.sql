@@ -1,5 +1,5 @@
--- Every candidate tile of every kernel with a product, on every part: the kernel's time with it at full clock, or the level that is
--- too small for it. Rows that people add to `tiling_strategy` are candidates too.
+-- Candidate tiles of every kernel with a matrix product, on every part: the kernel's time at full clock with each tile, or the
+-- memory level that is too small for the tile. Rows that users add to `tiling_strategy` are candidates too.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, candidate
 CREATE VIEW kernel_tile AS
 WITH refused_steps AS (
@@ -72,23 +72,23 @@ SELECT
     c.candidate,
     s.strategy,
     s.dataflow,
-    -- Rows of the tile as listed; 0 where they are fitted.
+    -- Rows of the tile as listed; 0 if charz computes the size.
     s.tile_m,
-    -- Columns of the tile as listed; 0 where they are fitted.
+    -- Columns of the tile as listed; 0 if charz computes the size.
     s.tile_n,
-    -- Depth of the tile as listed; 0 where it is fitted.
+    -- Depth of the tile as listed; 0 if charz computes the size.
     s.tile_k,
     s.divisor,
     s.split_k,
-    -- True for the tile that the kernel runs with.
+    -- True for the tile that is chosen for the kernel.
     COALESCE(c.rank_s = c.least_s, FALSE) AS is_chosen,
-    -- Level that is too small for the tile; null if all fit.
+    -- Memory level that is too small for the tile; null if the tile fits in all levels.
     CASE c.overflowing_level
         WHEN 'tile' THEN h.tile_memory_level
         WHEN 'stream' THEN h.stream_level
         ELSE c.overflowing_level
     END AS overflowing_level,
-    -- Time that the kernel keeps the device busy with the tile at full clock; null if a level is too small for it. [s]
+    -- Time that the kernel keeps the device busy with the tile at full clock; null if a memory level is too small for the tile. [s]
     c.unlimited_s,
     c.compute_s,
     c.slowest_memory_s,

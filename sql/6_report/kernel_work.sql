@@ -17,7 +17,7 @@ SELECT
     k.operator,
     k.module,
     s.kernel_class,
-    -- Kind of the anchor operator; for an inserted kernel its class.
+    -- Kind of the kernel's anchor operator; for an inserted kernel, the kernel's class.
     CASE WHEN k.kernel_id = k.fused_kernel_id THEN o.operator_kind ELSE s.kernel_class END AS kernel_kind,
     k.operator_count,
     s.macs,
@@ -30,14 +30,14 @@ SELECT
     s.traffic_byte,
     -- Operations per moved byte. [ops/byte]
     s.flops / NULLIF(s.traffic_byte, 0e0) AS arithmetic_intensity,
-    -- Bucket of independent threads: `<1K`, `1K-10K`, `10K-100K`, `>100K`.
+    -- Range of the number of independent threads: `<1K`, `1K-10K`, `10K-100K`, `>100K`.
     CASE
         WHEN s.threads >= 1e5 THEN '>100K'
         WHEN s.threads >= 1e4 THEN '10K-100K'
         WHEN s.threads >= 1e3 THEN '1K-10K'
         ELSE '<1K'
     END AS parallelism,
-    -- Bucket of arithmetic intensity in operations per byte: `<1`, `1-10`, `10-100`, `>100`.
+    -- Range of the arithmetic intensity in operations per byte: `<1`, `1-10`, `10-100`, `>100`.
     CASE
         WHEN s.flops >= 1e2 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '>100'
         WHEN s.flops >= 1e1 * s.traffic_byte AND s.traffic_byte > 0e0 THEN '10-100'

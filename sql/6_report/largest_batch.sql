@@ -1,5 +1,5 @@
--- Largest batch of a model that fits a part's main memory under the other conditions of the scenario: the largest that fits of a
--- few batches between the bounds of `batch_limit`, evaluated with the rounding of their storages.
+-- Largest batch of a model that fits a part's main memory under the other conditions of the scenario: a few batches between the
+-- bounds of `batch_limit` are evaluated with storages rounded to blocks, and the largest that fits is reported.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW largest_batch AS
@@ -8,7 +8,7 @@ WITH limits AS (
 ),
 
 steps_down AS (
-    -- The last step leads to the lower bound.
+    -- The last row leads to the lower bound.
     SELECT * FROM (VALUES (0e0), (1e0), (2e0), (3e0), (1e18)) AS s (step_down)
 ),
 
@@ -70,21 +70,21 @@ SELECT
     l.run.scenario_id,
     r.context,
     r.phase,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     l.dram_byte AS device_byte,
     l.context_byte,
     -- Memory that is independent of the batch, such as weights. [byte]
     l.resident_byte AS fixed_byte,
-    -- Memory of each further sample at the kernel that sets the limit. [byte]
+    -- Memory that each further sample adds at the kernel that limits the batch. [byte]
     l.grown_byte AS sample_byte,
-    -- Largest batch that fits; 0 if none does, null if memory does not grow with the batch.
+    -- Largest batch that fits; 0 if not even one sample fits, null if memory does not grow with the batch.
     CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(COALESCE(f.largest_batch, 0e0)) AS BIGINT) END AS largest_batch,
-    -- Peak memory at that batch. [byte]
+    -- Peak memory at `largest_batch`. [byte]
     f.peak_memory_byte AS largest_batch_byte,
-    -- Largest batch whose weights and activations together stay in the last-level cache, with every block rounded up; 0 if none
-    -- does, null if memory does not grow with the batch.
+    -- Largest batch whose weights and activations together stay in the last-level cache, with every block rounded up; 0 if not even
+    -- one sample fits, null if memory does not grow with the batch.
     CASE WHEN l.upper_batch IS NOT NULL THEN CAST(ROUND(l.on_chip_batch) AS BIGINT) END AS largest_on_chip_batch,
-    -- False if more batches lie between the bounds than were evaluated, so that the result may be too small.
+    -- False if some batches between the bounds were not evaluated, so that `largest_batch` may be too small.
     l.upper_batch - l.lower_batch <= 4e0 OR COALESCE(f.largest_batch, 0e0) >= l.upper_batch - 3e0 AS is_exact
 FROM limits AS l
 INNER JOIN run AS r ON r.run = l.run

@@ -1,5 +1,6 @@
--- Serving a language model: every decode scenario with the prefill scenario of the same conditions whose prompt is the longest
--- within its context. A decode step makes one token for each sample of the batch.
+-- Latency, throughput, energy and price of serving a language model. Each decode scenario is joined to the prefill scenario of the
+-- same conditions with the longest prompt that is within the decode scenario's context. A decode step makes one token for each
+-- sample of the batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW llm_serving AS
 WITH token_runs AS (
@@ -11,7 +12,7 @@ WITH token_runs AS (
     WHERE phase IN ('prefill', 'decode')
 ),
 
--- A prefill as long as the context counts: rows with equal tokens are in the frame.
+-- A prefill as long as the context counts, because the window's frame includes rows with equal tokens.
 prefilled_runs AS (
     SELECT
         *,
@@ -29,7 +30,7 @@ prefilled_runs AS (
     )
 ),
 
--- A run that does not fit has no time, energy and price.
+-- A run that does not fit has no time, energy or price.
 fitting_runs AS (
     SELECT
         * EXCLUDE (latency_s, ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),
@@ -63,11 +64,11 @@ SELECT
     d.cache_host_fraction,
     d.input_host_fraction,
     d.is_simulated,
-    -- Tokens of the prompt in the prefill scenario; null without one.
+    -- Number of prompt tokens in the prefill scenario; null without a prefill scenario.
     d.prompt_tokens,
-    -- Time to first token, the prefill of the prompt; null without a prefill scenario or if it does not fit. [s]
+    -- Time to first token: the prefill of the prompt; null without a prefill scenario or if the prefill does not fit. [s]
     d.ttft_s,
-    -- Time per output token, one decode step; null if it does not fit. [s]
+    -- Time per output token: one decode step; null if the decode step does not fit. [s]
     d.latency_s AS tpot_s,
     d.step_limit,
     d.mfu_fraction,
@@ -84,13 +85,13 @@ SELECT
     d.sample_usd * 1e6 AS million_tokens_usd,
     m.weight_byte,
     m.kv_cache_byte,
-    -- Keys and values of one token of one sample. [byte]
+    -- Size of the KV cache for one token of one sample. [byte]
     (m.kv_cache_byte - m.lasting_cache_byte) / NULLIF(d.batch * d.context, 0) AS kv_cache_token_byte,
-    -- Cache of one sample that is independent of its context: states, and a decoder's copy of an encoder's result. [byte]
+    -- Part of one sample's cache that does not grow with the context: states, and a decoder's copy of an encoder's result. [byte]
     m.lasting_cache_byte / NULLIF(d.batch, 0) AS lasting_cache_byte,
-    -- Larger peak memory of the decode step and the prefill. [byte]
+    -- Larger of the peak memories of the decode step and the prefill. [byte]
     d.needed_byte AS peak_memory_byte,
-    -- True if both fit the part's main memory with the context of their process (`part_context`).
+    -- True if the decode step and the prefill fit the part's main memory together with the context of the process (`part_context`).
     d.fits AS fits_device,
     -- Number of assumed catalog inputs, prices included (`assumed_input`).
     g.assumed_count + g.price_count AS assumed_count

@@ -1,6 +1,6 @@
--- Steps, bytes at every border, time and energy of every row of `loop_nest` that runs alone on its part. All borders overlap and
--- the slowest sets the pace; a busy network takes longer (`busy_growth`). Activations that are already on the chip do not come from
--- main memory (`activation_dram_fraction`).
+-- Cycles, bytes at every memory border, time and energy of every row of `loop_nest`, run alone on its part. Transfers at all
+-- borders overlap, and the slowest sets the pace. A busy network takes longer (`busy_growth`). Activations that are already on the
+-- chip do not come from main memory (`activation_dram_fraction`).
 -- Grain: loop_nest_id
 CREATE VIEW loop_nest_cost AS
 -- On parts without a shared memory the inner border is that of main memory.
@@ -89,17 +89,17 @@ SELECT
     inner_n,
     inner_k,
     inner_kept,
-    -- Level that is too small for its tile: the `outer` memory, the `inner` memory, or the `array` without room for its sets of
-    -- elements; null if all fit.
+    -- Memory that is too small for its tile: `outer`, `inner`, or `array` if the array's sets of elements do not fit; null if all
+    -- tiles fit.
     overflowing_level,
     cycles,
-    -- Steps if every fold is filled and drained before the next, as SCALE-Sim counts them: a stationary operand other than results
-    -- is first loaded row by row.
+    -- Number of cycles if every fold is filled and drained before the next, as SCALE-Sim counts: a stationary operand other than
+    -- results is first loaded row by row.
     folds * (
         streamed_steps + matrix_array_rows + matrix_array_columns - 2e0
         + CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 0e0 ELSE matrix_array_rows END
     ) AS serial_cycles,
-    -- Ratio of the multiply-accumulates to those that all arrays could do in these steps.
+    -- Ratio of the multiply-accumulates to the multiply-accumulates that all arrays could do in `cycles`.
     flops / 2e0 / NULLIF(cycles * array_count * matrix_array_rows * matrix_array_columns, 0e0) AS utilization_fraction,
     -- Bytes between main memory and the chip. [byte]
     dram_byte,
@@ -118,11 +118,11 @@ SELECT
     cache_s,
     -- Time of the arrays' own memories to move their bytes; 0 without such memories or when their bandwidth is unknown. [s]
     array_s,
-    -- Time of the slower network between units or dice to move its bytes, contention included; 0 without one. [s]
+    -- Time of the slowest network between units or dice, contention included; 0 without a network. [s]
     network_s,
-    -- Longest of these times; null if a memory is too small for its tile. [s]
+    -- Longest of the times above; null if a memory is too small for its tile. [s]
     latency_s,
-    -- Resource that takes this time: `compute`, `dram`, `cache`, `array` or `network`.
+    -- Resource that takes the longest time: `compute`, `dram`, `cache`, `array` or `network`.
     CASE
         WHEN latency_s IS NULL THEN NULL
         WHEN compute_s >= latency_s THEN 'compute'
@@ -131,8 +131,9 @@ SELECT
         WHEN array_s >= latency_s THEN 'array'
         ELSE 'network'
     END AS limited_by,
-    -- Energy of arithmetic, of every border, of hops, and static energy of the whole part meanwhile. [J]
+    -- Energy of arithmetic, of transfers at every border and of network hops, plus the static energy of the whole part during
+    -- `latency_s`. [J]
     compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s AS energy_j,
-    -- Energy times time. [J s]
+    -- Energy-delay product: energy times time. [J s]
     (compute_j + dram_j + cache_j + array_j + hop_j + static_w * latency_s) * latency_s AS edp_js
 FROM paced_nests

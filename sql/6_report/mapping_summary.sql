@@ -1,5 +1,5 @@
--- Mapping of a whole run to a part: number and time of its kernels (`kernel_mapping`) by utilization, by bottleneck and by kind of
--- unit. Work that the run pays once belongs to no kernel.
+-- Mapping of a whole run to a part: number and time of the run's kernels (`kernel_mapping`) by utilization, by bottleneck and by
+-- kind of unit. Costs paid once per run belong to no kernel.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, dimension, bucket
 CREATE VIEW mapping_summary AS
 WITH dimensions AS (
@@ -54,13 +54,14 @@ SELECT
     context,
     phase,
     memory_format,
-    -- `utilization`, `bottleneck` or `unit`.
+    -- Property by which kernels are grouped: `utilization`, `bottleneck` or `unit`.
     dimension,
-    -- `<10%`, `10-50%`, `50-90%` or `>=90%`; the bottleneck; `matrix` or `vector`.
+    -- Group: a range of utilization (`<10%`, `10-50%`, `50-90%` or `>=90%`), a bottleneck, or a kind of unit (`matrix` or
+    -- `vector`).
     bucket,
-    -- Number of kernels in the bucket.
+    -- Number of kernels in the group.
     CAST(kernel_count AS BIGINT) AS kernel_count,
-    -- Time that these kernels add to the run. [s]
+    -- Time that the group's kernels add to the run. [s]
     latency_s,
     -- Share of the run's kernels.
     kernel_count / NULLIF(CAST(SUM(kernel_count) OVER (

@@ -18,11 +18,11 @@ SELECT
     k.operator,
     k.module,
     m.storage_count,
-    -- Gradients, activations, inputs and converted copies in memory. [byte]
+    -- Size of the gradients, activations, inputs and converted copies in memory. [byte]
     m.live_byte,
-    -- Gradients, activations, inputs and converted copies in allocator blocks. [byte]
+    -- Size of the allocator's blocks for gradients, activations, inputs and converted copies. [byte]
     m.allocated_byte,
-    -- Weights, buffers and key-value cache, in memory throughout. [byte]
+    -- Size of the weights, buffers and KV cache, which stay in memory throughout the run. [byte]
     s.weight_byte + s.buffer_byte + s.kv_cache_byte AS resident_byte,
     -- Sum of `allocated_byte` and `resident_byte`. [byte]
     m.allocated_byte + s.weight_byte + s.buffer_byte + s.kv_cache_byte AS total_byte

@@ -1,5 +1,5 @@
 -- Reason for a missing answer: for any model on a part (`part_lack`), for a model on a part, or for a model on a part under a
--- backend and precision at any batch. `*` means all. If none of these has a row, there is an answer.
+-- backend and precision at any batch. `*` means all. Without a matching row, there is an answer.
 -- Grain: model, hardware, backend, precision
 CREATE VIEW missing_answer AS
 WITH ranked_lacks AS (
@@ -28,7 +28,8 @@ part_reasons AS (
     FROM ranked_lacks
 ),
 
--- Element types of a model's steps: a part without a rate for one, or without a tile for a product, has no answer.
+-- Element types in which a model's steps compute. An answer is missing if the part lacks a rate for one of these types, or a tile
+-- for a product.
 needed_types AS (
     SELECT
         run, compute_precision, MAX(CASE WHEN is_product THEN 1 ELSE 0 END) AS has_product
@@ -106,7 +107,7 @@ SELECT
     '*' AS precision,
     -- Reason for the missing answer.
     reason,
-    -- Remedy.
+    -- Next thing to do.
     next
 FROM part_reasons
 WHERE choice = 1

@@ -1,4 +1,4 @@
--- Parts with null energies, with the first coefficient that neither the part nor a rule gives.
+-- Parts whose energies are null, each with the first missing coefficient, which neither the part nor a rule states.
 -- Grain: hardware
 CREATE VIEW missing_energy AS
 WITH unpriced_rates AS (

@@ -1,5 +1,5 @@
--- Concurrency of a run: stages of kernels at equal depth, the widest of them, the critical path, and the speed-up with unlimited
--- parallel kernels (Brent 1974: time is at least the critical path and at most the sequential sum).
+-- Concurrency of a run: the stages (kernels at equal depth in the graph), the widest stage, the critical path, and the speedup with
+-- unlimited concurrent kernels (Brent 1974: time is at least the critical path and at most the sequential sum).
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_concurrency AS
 WITH stage_sizes AS (
@@ -31,11 +31,11 @@ SELECT
     r.context,
     r.phase,
     p.kernel_count,
-    -- Kernels that the backend fuses, without inserted ones.
+    -- Number of kernels that run the model's operators, without inserted kernels.
     CAST(s.fused_kernel_count AS BIGINT) AS fused_kernel_count,
-    -- Number of depths at which kernels start.
+    -- Number of stages.
     s.stage_count,
-    -- Stage with the most kernels, the first of equals.
+    -- Stage with the most kernels; the first in a tie.
     s.widest_stage,
     -- Number of kernels in the widest stage.
     s.widest_stage_kernels,
@@ -47,14 +47,14 @@ SELECT
     p.sequential_s,
     p.critical_path_s,
     p.critical_path_lower_s,
-    -- True if the graph's paths could be listed, so that `critical_path_s` is exact and not only an upper bound.
+    -- True if `critical_path_s` is exact, because all paths of the graph could be listed; otherwise it is an upper bound.
     p.critical_path_s <= p.critical_path_lower_s * (1e0 + 1e-9) AS is_exact,
     p.latency_s,
     -- Least time with concurrent kernels: the critical path, or the time to issue all kernels if that is longer. [s]
     LEAST(p.latency_s, GREATEST(p.critical_path_s, p.host_issue_s)) AS concurrent_s,
-    -- Ratio of `sequential_s` to `critical_path_s`, an upper bound of the speed-up by concurrency.
+    -- Ratio of `sequential_s` to `critical_path_s`, an upper bound of the speedup by concurrency.
     p.sequential_s / NULLIF(p.critical_path_s, 0e0) AS speedup_bound,
-    -- Ratio of all operations to those of the critical path.
+    -- Ratio of the run's operations to the operations on the critical path.
     p.flops / NULLIF(p.critical_path_flops, 0e0) AS flops_speedup_bound,
     p.critical_path_edp_js
 FROM critical_path AS p

@@ -1,5 +1,5 @@
--- Energy-delay product of a whole run, and the sum of the local products of its kernels, which other tools report. The shares of
--- its kernels and of the call sum to the product.
+-- Energy-delay product of a whole run, and the sum of its kernels' local products (energy times latency of each kernel), which
+-- other tools report. The product is the sum of the shares of all kernels and of the run's call.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW model_edp AS
 WITH preceded_kernels AS (
@@ -50,22 +50,22 @@ SELECT
     latency_s,
     -- Total energy. [J]
     energy_j,
-    -- Energy times time. [J s]
+    -- Energy-delay product: energy times time. [J s]
     edp_js,
     -- Sum over kernels of energy times latency. [J s]
     local_edp_js,
     -- Share of the energy-delay product that the sum of local products misses.
     1e0 - local_edp_js / NULLIF(edp_js, 0e0) AS local_gap_fraction,
-    -- Part from arithmetic. [J s]
+    -- Part of `edp_js` from arithmetic. [J s]
     compute_edp_js,
-    -- Part from traffic. [J s]
+    -- Part of `edp_js` from memory traffic. [J s]
     memory_edp_js,
-    -- Part from static power and delay. [J s]
+    -- Part of `edp_js` from static power and delay. [J s]
     edp_js - compute_edp_js - memory_edp_js AS static_edp_js,
-    -- Part of the run's call, which belongs to no kernel. [J s]
+    -- Part of `edp_js` from the run's call, which belongs to no kernel. [J s]
     edp_js - kernel_edp_js AS call_edp_js,
-    -- Number of kernels, largest first, that make half of the product.
+    -- Number of kernels, largest first, whose shares sum to half of `edp_js`.
     kernels_for_half,
-    -- Number of kernels, largest first, that make 90 % of the product.
+    -- Number of kernels, largest first, whose shares sum to 90 % of `edp_js`.
     kernels_for_ninety
 FROM run_sums

@@ -14,18 +14,18 @@ SELECT
     c.phase,
     c.memory_format,
     c.energy_j,
-    -- Tenth percentile of the energy. [J]
+    -- Tenth percentile of the predicted energy. [J]
     c.energy_j * b.low_factor AS p10_j,
-    -- Ninetieth percentile of the energy. [J]
+    -- Ninetieth percentile of the predicted energy. [J]
     c.energy_j * b.high_factor AS p90_j,
     c.compute_energy_j,
     c.memory_energy_j,
     c.static_energy_j,
     c.wasted_energy_j,
-    -- Share of the energy that is not wasted.
+    -- Share of the energy that is not wasted as static energy of idle units.
     1e0 - c.wasted_energy_j / NULLIF(c.energy_j, 0e0) AS efficiency_fraction,
     c.peak_energy_j,
-    -- Energy divided by time. [W]
+    -- Average power: energy divided by time. [W]
     c.energy_j / NULLIF(c.latency_s, 0e0) AS average_power_w,
     c.tdp_w,
     c.peak_power_w,

@@ -14,11 +14,11 @@ SELECT
     c.phase,
     c.memory_format,
     c.latency_s,
-    -- Tenth percentile of the prediction, from errors on rows that the fit did not use. [s]
+    -- Tenth percentile of the predicted time, from errors on measurements that the fit did not use. [s]
     c.latency_s * b.low_factor AS p10_s,
-    -- Ninetieth percentile of the prediction. [s]
+    -- Ninetieth percentile of the predicted time. [s]
     c.latency_s * b.high_factor AS p90_s,
-    -- True if this band comes from measurements of the same part.
+    -- True if the percentiles come from measurements of the same part.
     COALESCE(b.is_part_measured, FALSE) AS is_part_measured,
     b.band_basis,
     c.compute_s,

@@ -1,4 +1,5 @@
--- Layers of a model: the modules whose forward makes operators, in order, at the sizes the model was ingested with.
+-- Layers of a model in order, at the sizes the model was ingested with. A layer is a module whose forward method itself calls
+-- operators.
 -- Grain: model, module_id
 CREATE VIEW model_layer AS
 WITH layer_operators AS (
@@ -8,7 +9,7 @@ WITH layer_operators AS (
     GROUP BY model, module_id
 ),
 
--- The operand that comes first, weights excluded.
+-- The first operand that is not a weight.
 layer_inputs AS (
     SELECT l.model, l.module_id, MIN_BY(t.shape, e.position) AS input_shape
     FROM layer_operators AS l
@@ -43,7 +44,7 @@ layer_results AS (
     GROUP BY l.model, l.module_id
 ),
 
--- A weight that several layers share belongs to the first.
+-- A weight that several layers share belongs to the first of these layers.
 weight_readers AS (
     SELECT e.model, e.tensor_id, MIN(e.consumer_operator_id) AS operator_id
     FROM edge AS e
@@ -80,15 +81,15 @@ SELECT
     d.path,
     d.class_name,
     d.depth,
-    -- Shape of its first operand; null where it reads no activation.
+    -- Shape of the layer's first operand that is not a weight; null if the layer reads no activation.
     i.input_shape,
-    -- Shape of its last result.
+    -- Shape of the layer's last result.
     r.output_shape,
-    -- Elements of the weights that it reads first.
+    -- Number of parameters that the layer is the first to read.
     CAST(COALESCE(w.parameter_count, 0e0) AS BIGINT) AS parameter_count,
-    -- Multiply-accumulates.
+    -- Number of multiply-accumulates.
     COALESCE(k.macs, 0e0) AS macs,
-    -- Size of its last result. [byte]
+    -- Size of the layer's last result. [byte]
     r.output_byte
 FROM layer_operators AS l
 INNER JOIN module AS d ON d.model = l.model AND d.module_id = l.module_id

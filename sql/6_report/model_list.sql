@@ -1,4 +1,4 @@
--- Models with their size, and their work at the sizes they were ingested with.
+-- Models with their number of parameters, and their work at the sizes they were ingested with.
 -- Grain: model
 CREATE VIEW model_list AS
 WITH operator_counts AS (
@@ -36,11 +36,11 @@ SELECT
     m.source,
     m.input_signature,
     m.parameter_count,
-    -- Parameters with `requires_grad`.
+    -- Number of parameters with `requires_grad`.
     CAST(COALESCE(p.trained_parameter_count, 0) AS BIGINT) AS trained_parameter_count,
-    -- Number of operators without views.
+    -- Number of operators, excluding views.
     CAST(COALESCE(c.operator_count, 0) AS BIGINT) AS operator_count,
-    -- Multiply-accumulates; null if no operator has any.
+    -- Multiply-accumulates; null if no operator has a rule that counts them.
     w.macs,
     -- Number of operators without a rule, whose work is unknown.
     CAST(COALESCE(c.unsized_count, 0) AS BIGINT) AS unsized_count

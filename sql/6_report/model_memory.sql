@@ -1,4 +1,4 @@
--- Peak memory of every run on every part that can execute it, with a test of whether it fits.
+-- Peak memory of every run on every part that can execute the run, and a test whether the run fits.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 -- At hand: stored
 CREATE VIEW model_memory AS
@@ -20,30 +20,30 @@ SELECT
     m.activation_byte,
     m.rounding_byte,
     m.workspace_byte,
-    -- Part of the main memory that the backend leaves free. [byte]
+    -- Main memory that the backend leaves free. [byte]
     m.reserve_fraction * h.dram_byte AS reserve_byte,
     -- Main memory of the framework's process: the driver's context, stacks and code; null when unknown. [byte]
     CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END AS context_byte,
-    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
-    -- [byte]
+    -- Peak memory of the run plus the memory that the backend leaves free; null if a number of the run is impossible
+    -- (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
-    -- Peak in whole segments, in which the caching allocator requests memory from the device. [byte]
+    -- Peak memory rounded up to whole segments, in which the caching allocator requests memory from the device. [byte]
     CEIL(m.peak_memory_byte / NULLIF(c.value, 0e0)) * c.value AS reserved_byte,
     m.peak_kernel_id,
     -- Anchor operator of the kernel at the peak.
     o.operator AS peak_operator,
-    -- Module of that operator.
+    -- Module of `peak_operator`.
     d.path AS peak_module,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     h.dram_byte AS device_byte,
-    -- Share of the part's main memory that the run needs, the context included.
+    -- Share of the part's main memory that the run needs, the context of its process included.
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) / NULLIF(h.dram_byte, 0e0) AS device_fraction,
     -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.cache_byte,
     -- True if the activations at their peak fit the last-level cache.
     m.gradient_byte + m.activation_byte + m.rounding_byte + m.workspace_byte <= h.cache_byte AS fits_activation_in_cache,
-    -- True if everything fits the last-level cache.
+    -- True if the run's peak memory fits the last-level cache.
     m.peak_memory_byte <= h.cache_byte AS fits_cache
 FROM run AS r
 INNER JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision

@@ -29,19 +29,19 @@ SELECT
     c.energy_j,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.energy_j / NULLIF(c.run.batch, 0) AS energy_per_sample_j,
-    -- Energy times time. [J s]
+    -- Energy-delay product: energy times time. [J s]
     c.energy_j * c.latency_s AS edp_js,
     h.energy_scope,
     h.energy_basis,
-    -- Memory of the run plus the memory that its backend leaves free; null if one of its numbers is impossible (`condition_fault`).
-    -- [byte]
+    -- Peak memory of the run plus the memory that the backend leaves free; null if a number of the run is impossible
+    -- (`condition_fault`). [byte]
     m.peak_memory_byte + m.reserve_fraction * h.dram_byte AS peak_memory_byte,
     -- True if the run fits the part's main memory together with the context of its process (`part_context`).
     occupied_byte(m.peak_memory_byte, m.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte AS fits_device,
     h.is_simulated,
     g.assumed_count,
-    -- Implausible but possible numbers that the answer depends on, for example in a wrong unit (`implausible_number`); null without
-    -- any.
+    -- Possible but implausible numbers that the answer depends on, for example numbers in a wrong unit (`implausible_number`); else
+    -- null.
     NULLIF(CONCAT_WS(', ', g.implausible, m.implausible), '') AS implausible
 FROM run_cost AS c
 INNER JOIN part AS h ON h.hardware = c.hardware

@@ -13,11 +13,11 @@ SELECT
     r.memory_format,
     -- Number of kernels.
     CAST(SUM(s.kernel_count) AS BIGINT) AS kernel_count,
-    -- Multiply-accumulates.
+    -- Number of multiply-accumulates.
     SUM(s.kernel_count * s.macs) AS macs,
-    -- Operations.
+    -- Number of operations.
     SUM(s.kernel_count * s.flops) AS flops,
-    -- Weights read. [byte]
+    -- Bytes of weights read. [byte]
     SUM(s.kernel_count * s.weight_byte) AS weight_byte,
     -- Bytes that cross kernel borders. [byte]
     SUM(s.kernel_count * s.traffic_byte) AS traffic_byte,

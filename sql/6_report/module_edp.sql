@@ -1,5 +1,5 @@
--- Time, energy, energy-delay product and bytes of every module with its submodules. The root is the run without its call
--- (`model_edp`).
+-- Time, energy, energy-delay product and bytes of every module, submodules included. The root module is the whole run without the
+-- run's call (`model_edp`).
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
 CREATE VIEW module_edp AS
 WITH enclosing_modules AS (
@@ -64,21 +64,21 @@ SELECT
     s.phase,
     s.memory_format,
     e.module_id,
-    -- Dotted path; empty for the root.
+    -- Dotted path of the module; empty for the root module.
     e.module,
     e.class_name,
     e.depth,
-    -- Number of operators in the module that run.
+    -- Number of executed operators in the module.
     CAST(SUM(s.operator_count) AS BIGINT) AS operator_count,
-    -- Time of its operators. [s]
+    -- Time of the module's operators. [s]
     SUM(s.latency_s) AS latency_s,
-    -- Energy of its operators. [J]
+    -- Energy of the module's operators. [J]
     SUM(s.energy_j) + CASE WHEN COUNT(*) > COUNT(s.energy_j) THEN NULL ELSE 0e0 END AS energy_j,
-    -- Energy-delay product of its operators. [J s]
+    -- Energy-delay product of the module's operators. [J s]
     SUM(s.edp_js) + CASE WHEN COUNT(*) > COUNT(s.edp_js) THEN NULL ELSE 0e0 END AS edp_js,
-    -- Weights, buffers and constants that its operators read. [byte]
+    -- Bytes of weights, buffers and constants that the module's operators read. [byte]
     SUM(COALESCE(b.weight_byte, 0e0)) AS weight_byte,
-    -- Results that its operators write, fused or not. [byte]
+    -- Bytes of results that the module's operators write, fused or not. [byte]
     SUM(COALESCE(b.output_byte, 0e0)) AS output_byte
 FROM innermost_sums AS s
 INNER JOIN enclosing_modules AS e ON e.model = s.model AND e.descendant_id = s.module_id

@@ -1,6 +1,6 @@
--- Time, energy and energy-delay product of every operator: its share of its kernels. A bias that a product adds within its kernel
--- has a row of its own, with the share of one addition per output element times its modifier, although it costs no operation
--- elsewhere as the accumulator's first value.
+-- Time, energy and energy-delay product of every operator: the operator's share of its kernels. A bias that a product adds within
+-- its kernel has a separate row, with a share for one addition per output element times the modifier. Other reports count no
+-- operation for this bias, because it is the accumulator's initial value.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id, step
 CREATE VIEW operator_edp AS
 WITH biased_operators AS (
@@ -55,20 +55,20 @@ SELECT
     c.memory_format,
     c.kernel_id,
     c.operator_id,
-    -- `main`, `bias` if the kernel also adds one, or the class of a kernel inserted for the operator.
+    -- Step of the operator: `main`, `bias` for a bias that the kernel adds, or the class of a kernel inserted for the operator.
     c.shown_step AS step,
     o.operator,
-    -- Class of the operator; `bias` for its bias, `cast` or `copy` for a kernel inserted for it.
+    -- Class of the operator; `bias` for a bias, `cast` or `copy` for a kernel inserted for the operator.
     CASE WHEN c.is_bias THEN 'bias' WHEN c.is_inserted THEN c.kernel_class ELSE o.operator_class END AS operator_class,
     -- Dotted path of the operator's module.
     m.path AS module,
     -- True for a row that shares its kernel with others.
     c.is_fused OR c.adds_bias AS is_fused,
-    -- Relative weight of its class on the architecture in a kernel of its own.
+    -- Relative cost of an operation of this class on the part's architecture, in a separate kernel.
     CASE WHEN c.is_bias THEN c.bias_base_modifier ELSE c.base_modifier END AS base_modifier,
-    -- Relative weight used for this kernel: the base, or the one within a fused kernel.
+    -- Relative cost used in this kernel: `base_modifier`, or the modifier within a fused kernel.
     CASE WHEN c.is_bias THEN c.bias_modifier ELSE c.modifier END AS modifier,
-    -- Share of the kernel's cost; a kernel's shares sum to 1.
+    -- Share of the operator in the kernel's cost; the shares in a kernel sum to 1.
     c.fraction * c.share_fraction AS share_fraction,
     -- Share of the run's energy-delay product.
     c.fraction * c.edp_fraction AS model_fraction,

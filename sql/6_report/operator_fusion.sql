@@ -1,5 +1,5 @@
--- Every operator compared with itself in the run at one kernel per operator (`backend.unfused_backend`), if that is among the
--- scenarios, and its gain by fusion.
+-- Gain of every operator by fusion: its cost in this run compared with its cost in the unfused run, which has one kernel per
+-- operator (`backend.unfused_backend`), if that run is among the scenarios.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, operator_id, step
 CREATE VIEW operator_fusion AS
 WITH all_sides AS (
@@ -55,7 +55,7 @@ SELECT
     latency_s,
     energy_j,
     edp_js,
-    -- Ratio of its energy-delay product in a kernel of its own to that in this run; null without the unfused run.
+    -- Ratio of the operator's energy-delay product in the unfused run to that in this run; null without the unfused run.
     unfused_edp_js / NULLIF(fused_edp_js, 0e0) AS fusion_ratio
 FROM beside_unfused
 WHERE NOT is_unfused

@@ -47,19 +47,19 @@ SELECT
     m.path AS module,
     -- Element type that the operator computes in.
     p.precision AS compute_precision,
-    -- Multiply-accumulates.
+    -- Number of multiply-accumulates.
     COALESCE(s.macs, 0e0) AS macs,
-    -- Operations: two per MAC plus all other arithmetic.
+    -- Number of operations: two per multiply-accumulate plus all other arithmetic.
     COALESCE(s.flops, 0e0) AS flops,
     -- Number of independent output elements.
     COALESCE(s.threads, 0e0) AS threads,
-    -- Activations and model inputs read. [byte]
+    -- Bytes of activations and model inputs read. [byte]
     COALESCE(b.input_byte, 0e0) AS input_byte,
-    -- Weights, buffers and constants read. [byte]
+    -- Bytes of weights, buffers and constants read. [byte]
     COALESCE(b.weight_byte, 0e0) AS weight_byte,
-    -- KV-cache read. [byte]
+    -- Bytes of the KV cache read. [byte]
     COALESCE(b.kv_cache_byte, 0e0) AS kv_cache_byte,
-    -- Results written. [byte]
+    -- Bytes of results written. [byte]
     COALESCE(b.output_byte, 0e0) AS output_byte,
     -- Operations per moved byte. [ops/byte]
     s.flops / NULLIF(b.input_byte + b.weight_byte + b.kv_cache_byte + b.output_byte, 0e0) AS arithmetic_intensity

@@ -1,9 +1,8 @@
--- Changes that would improve a target: every other scenario or part that differs in one setting and is better per sample in time or
--- energy, with the predicted savings of the whole run. Losses are in the trade, not in the savings.
+-- Changes that would improve a target: every other scenario or part that differs in one setting and needs less time or energy per
+-- sample, with the predicted savings. `trade` lists losses; savings exclude losses.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kind, change
 CREATE VIEW opportunity AS
--- Every target joined to all others of the model and sizes, itself included, so that costs are evaluated once and the target's own
--- costs come from its own row.
+-- Every target is joined to all targets of the model and sizes, itself included, so that costs are evaluated once.
 WITH targets AS (
     SELECT r.*, t.hardware
     FROM run AS r
@@ -55,7 +54,7 @@ counted_pairs AS (
         + CASE WHEN b.power <> a.power THEN 1 ELSE 0 END <= 1
 ),
 
--- Columns `now_` are the target's own.
+-- Columns `now_` contain costs of the unchanged target.
 compared_pairs AS (
     SELECT
         *,
@@ -106,29 +105,29 @@ SELECT
     p.run.batch,
     p.run.sequence,
     p.run.scenario_id,
-    -- Changed setting: `batch`, `precision`, `backend`, `memory_format`, `cache` or `part`.
+    -- Setting that changes: `batch`, `precision`, `backend`, `memory_format`, `cache`, `power` or `part`.
     p.kind,
-    -- New value, e.g. `batch 64`.
+    -- New value of the setting, e.g. `batch 64`.
     p.change,
     -- True if the other part has no silicon.
     p.is_simulated,
-    -- Present time of a sample. [s]
+    -- Time of one sample before the change. [s]
     p.now_s AS sample_s,
-    -- Time saved per sample; 0 if it takes longer. [s]
+    -- Time saved per sample; 0 if the change makes the run slower. [s]
     CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END AS saved_s,
-    -- Share of the time that is saved.
+    -- Share of the sample's time that the change saves.
     CASE WHEN p.longer_fraction IS NULL THEN p.saved_s ELSE 0e0 END / NULLIF(p.now_s, 0e0) AS saved_time_fraction,
-    -- Energy saved per sample; 0 if it takes more, null when a coefficient is missing or scopes differ. [J]
+    -- Energy saved per sample; 0 if the change needs more energy, null when a coefficient is missing or scopes differ. [J]
     CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END AS saved_j,
-    -- Share of the energy that is saved.
+    -- Share of the sample's energy that the change saves.
     CASE WHEN p.more_energy_fraction IS NULL THEN p.saved_j ELSE 0e0 END / NULLIF(p.now_j, 0e0) AS saved_energy_fraction,
-    -- Peak memory saved; 0 if it needs more. [byte]
+    -- Peak memory saved; 0 if the change needs more memory. [byte]
     CASE WHEN p.more_memory_fraction IS NULL THEN p.saved_memory_byte ELSE 0e0 END AS saved_memory_byte,
-    -- Price saved per million samples; 0 if it costs more, null when unknown. [USD]
+    -- Price saved per million samples; 0 if the change costs more, null when unknown. [USD]
     CASE WHEN p.dearer_fraction IS NULL THEN p.saved_million_usd ELSE 0e0 END AS saved_million_usd,
-    -- Time until a result that is saved; negative if a result takes longer. [s]
+    -- Latency saved per run; negative if the change increases latency. [s]
     p.saved_latency_s,
-    -- Trade in words: a check that the change needs, and all losses relative to the present values.
+    -- Disadvantages of the change in words: a check that the change needs, and all losses relative to the unchanged target.
     COALESCE(NULLIF(CONCAT_WS(
         ', ',
         CASE

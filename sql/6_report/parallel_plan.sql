@@ -1,6 +1,7 @@
--- A model on several equal parts by data, tensor, pipeline and expert parallel over each interconnect, with the time of a round
--- divided into computing, communicating and waiting (`parallel_data`, `parallel_tensor`, `parallel_pipeline`, `parallel_expert`).
--- With one device every strategy gives the single part's time. A plan that does not fit has no time, speed-up and price.
+-- Plans to run a model on several equal parts with data, tensor, pipeline or expert parallelism over each interconnect. A round is
+-- one pass in which every device takes part; its time is divided into computing, communicating and waiting (`parallel_data`,
+-- `parallel_tensor`, `parallel_pipeline`, `parallel_expert`). With one device, every strategy takes the single part's time. A plan
+-- that does not fit has no time, speedup or price.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_plan AS
 WITH strategies AS (
@@ -84,35 +85,35 @@ SELECT
     r.phase,
     t.interconnect,
     t.device_count,
-    -- `data`, `tensor`, `pipeline` or `expert`.
+    -- Form of parallelism: `data`, `tensor`, `pipeline` or `expert`.
     t.strategy,
-    -- Samples that all devices finish in a round.
+    -- Number of samples that all devices together finish in a round.
     CAST(ROUND(t.round_samples) AS BIGINT) AS round_samples,
-    -- Time of a round: sum of `compute_s`, `communication_s` and `bubble_s`; null if it does not fit. [s]
+    -- Time of a round: sum of `compute_s`, `communication_s` and `bubble_s`; null if the plan does not fit. [s]
     t.round_s,
     -- Part of the round in which a device runs the model. [s]
     t.compute_s,
     -- Part of the round in which a device sends and receives. [s]
     t.communication_s,
-    -- Part of the round in which a device waits for the others. [s]
+    -- Bubble: part of the round in which a device waits for other devices. [s]
     t.bubble_s,
-    -- Time until the result of a sample; null if it does not fit. [s]
+    -- Time until the result of a sample; null if the plan does not fit. [s]
     CASE WHEN t.strategy = 'pipeline' THEN t.pipeline_latency_s ELSE t.round_s END AS latency_s,
-    -- Samples that all devices finish per second; null if it does not fit. [1/s]
+    -- Number of samples that all devices together finish per second; null if the plan does not fit. [1/s]
     t.round_samples / NULLIF(t.round_s, 0e0) AS throughput_per_s,
-    -- Ratio of the throughput to that of one device; null if either does not fit.
+    -- Ratio of the plan's throughput to the throughput of one device; null if either does not fit.
     t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch, 0) AS speedup,
-    -- Ratio of the speed-up to the number of devices; null if either does not fit.
+    -- Ratio of the speedup to the number of devices; null if either does not fit.
     t.round_samples / NULLIF(t.round_s, 0e0) * t.compared_s / NULLIF(t.run.batch * t.device_count, 0)
         AS scaling_efficiency_fraction,
-    -- Bytes that a device sends in a round. [byte]
+    -- Bytes that each device sends in a round. [byte]
     t.sent_byte,
-    -- Memory of a device, with whole activations. [byte]
+    -- Memory that the model needs on each device; activations count in full on every device. [byte]
     t.device_memory_byte,
-    -- True if that fits its main memory together with the memory that the backend leaves free and the context of its process
-    -- (`part_context`).
+    -- True if `device_memory_byte`, the memory that the backend leaves free and the context of the process (`part_context`)
+    -- together fit the device's main memory.
     t.fits AS fits_device,
-    -- Price of all devices for a million samples; null if it does not fit or is unknown. [USD]
+    -- Price of all devices for a million samples; null if the plan does not fit or the price is unknown. [USD]
     p.price_usd_per_hour / 3600e0 * t.device_count * t.round_s / NULLIF(t.round_samples, 0e0) * 1e6
         AS million_inference_usd,
     t.is_simulated,

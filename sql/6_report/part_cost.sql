@@ -1,9 +1,11 @@
--- Area, idle power and cost to make of every part, existing or not, for comparison between parts and not with prices: dice,
--- package, memory and board by rows of `cost_rule`, without design, margin or rent. Dice per wafer follow Chiplet Actuary (Feng and
--- Ma 2022), and their yield is negative binomial (Stapper 1973). The ends of the band use the cheap or the dear end of every rule.
+-- Area, idle power and manufacturing cost of every part, existing or not. The cost is comparable between parts, not with prices: it
+-- contains dice, package, memory and board by rows of `cost_rule`, but no design, margin or rent. Dice per wafer follow Chiplet
+-- Actuary (Feng and Ma 2022); yield is negative binomial (Stapper 1973). `low_usd` and `high_usd` use the cheap and the dear end of
+-- every rule.
 -- Grain: hardware
 CREATE VIEW part_cost AS
--- The silicon (`part_area`) is cut into as many equal dice as the part states, or as few as a scanner can expose.
+-- The silicon (`part_area`) is cut into the number of equal dice that the part states, or into the fewest dice that a scanner can
+-- expose.
 WITH counted_dice AS (
     SELECT
         l.area_mm2,
@@ -28,7 +30,7 @@ cut_dice AS (
     FROM counted_dice
 ),
 
--- Every defect kills a die; units that a maker disables are not counted.
+-- Every defect makes a die unusable; dice that are sold with disabled units are not counted.
 yielded_dice AS (
     SELECT
         *,
@@ -73,19 +75,19 @@ SELECT
     MAX(area_mm2) AS area_mm2,
     -- Power of the idle part with gated clocks. [W]
     MAX(rest_w) AS rest_w,
-    -- Number of equal dice that the part is cut into.
+    -- Number of equal dice of the part.
     MAX(CASE WHEN band = 'middle' THEN die_count END) AS die_count,
-    -- Area of one die, with its links to the others. [mm2]
+    -- Area of one die, its links to other dice included. [mm2]
     MAX(CASE WHEN band = 'middle' THEN die_area_mm2 END) AS die_area_mm2,
-    -- Share of its dice without a defect.
+    -- Yield: share of the dice without a defect.
     MAX(CASE WHEN band = 'middle' THEN yield_fraction END) AS yield_fraction,
     -- Number of good dice per wafer.
     MAX(CASE WHEN band = 'middle' THEN good_dice END) AS good_dice_per_wafer,
     -- Cost of the part's good dice. [USD]
     MAX(CASE WHEN band = 'middle' THEN die_usd END) AS die_usd,
-    -- Cost of the package, and of dice lost with packages. [USD]
+    -- Cost of the package, and of good dice lost in failed packages. [USD]
     MAX(CASE WHEN band = 'middle' THEN packaged_usd END) AS package_usd,
-    -- Cost of the main memory on the board; 0 for modules of a host. [USD]
+    -- Cost of the main memory on the board; 0 if the memory consists of modules of a host. [USD]
     MAX(CASE WHEN band = 'middle' THEN memory_usd END) AS memory_usd,
     -- Cost of board, regulators and cooling. [USD]
     MAX(CASE WHEN band = 'middle' THEN board_usd END) AS board_usd,
@@ -95,8 +97,8 @@ SELECT
     MAX(CASE WHEN band = 'cheap' THEN part_usd END) AS low_usd,
     -- Cost with every rule at its dear end. [USD]
     MAX(CASE WHEN band = 'dear' THEN part_usd END) AS high_usd,
-    -- Implausible rules of cost, and impossible ones, which a neighbour or nothing replaces (`implausible_number`,
-    -- `impossible_number`), for all parts; null without any.
+    -- Implausible and impossible cost rules (`implausible_number`, `impossible_number`), the same list for all parts; an impossible
+    -- rule is replaced by a neighbouring rule or left out; else null.
     MAX(f.implausible) AS implausible
 FROM summed_parts
 CROSS JOIN named_faults AS f

@@ -1,5 +1,5 @@
--- Numbers in which two parts differ. Numbers of different scopes, such as a level per unit against a level shared by all, or
--- energies of other scopes, have no ratio.
+-- Numbers in which two parts differ. Numbers of different scopes have no ratio, for example a memory level per unit and a level
+-- shared by all units.
 -- Grain: first_hardware, second_hardware, field
 CREATE VIEW part_difference AS
 WITH scopes AS (
@@ -27,16 +27,16 @@ fields AS (
 SELECT
     -- First part.
     f.first_hardware,
-    -- Part that it is compared with.
+    -- Second part.
     f.second_hardware,
     f.field,
     -- Unit of both numbers.
     COALESCE(a.unit, b.unit) AS unit,
-    -- Number of the first part; null without one. In the unit of the row.
+    -- Value of the first part in `unit`; null if the part has none.
     a.value AS first_value,
-    -- Number of the second part; null without one. In the unit of the row.
+    -- Value of the second part in `unit`; null if the part has none.
     b.value AS second_value,
-    -- Scopes if they differ, e.g. `unit, chip`; else null.
+    -- Scopes of the two numbers, e.g. `unit, chip`; null if they are equal.
     CASE WHEN a.scope <> b.scope THEN CONCAT(a.scope, ', ', b.scope) END AS scopes,
     -- Ratio of the second number to the first; null if one is missing or zero, or scopes differ.
     CASE WHEN COALESCE(a.scope = b.scope, TRUE) THEN b.value / NULLIF(a.value, 0e0) END AS ratio

@@ -1,6 +1,6 @@
--- Reasons why a part cannot answer for any model, or has no energies, with the remedy, known before a model is ingested. A part
--- without a row answers under each stored scenario with one of its backends and precisions (`missing_answer` lists models that do
--- not).
+-- Reasons why a part has no answer for any model, or no energies, and a remedy for each; no model needs to be ingested. A part
+-- without a row has answers under each stored scenario with one of its backends and precisions, except for the models in
+-- `missing_answer`.
 -- Grain: hardware, backend, lack
 CREATE VIEW part_lack AS
 WITH reached_parts AS (
@@ -28,12 +28,12 @@ SELECT
     h.hardware,
     -- Backend under which the item is missing; `*` for all.
     '*' AS backend,
-    -- Missing item: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` for an answer, `energy` for
-    -- its energies.
+    -- Missing item: `family`, `backend`, `rate`, `tile`, `number`, `memory`, `efficiency` or `scenario` if answers are missing,
+    -- `energy` if only energies are missing.
     'family' AS lack,
     -- Description of the missing item.
     CONCAT('its family ', h.family, ' is unknown') AS reason,
-    -- Remedy.
+    -- Next thing to do.
     'add the family to hardware_family' AS next
 FROM hardware AS h
 LEFT JOIN hardware_family AS f ON f.family = h.family

@@ -15,7 +15,7 @@ SELECT
     h.hardware,
     h.family,
     h.name,
-    -- Highest peak in fp32 on the vector units at the boost clock; the default power mode runs at a share of it
+    -- Highest fp32 peak of the vector units at the boost clock; the default power mode runs at a share of the boost clock
     -- (`hardware_power.clock_fraction`). [ops/s]
     p.fp32_ops_per_s,
     -- Highest peak in fp16 or bf16 with an accumulator wider than fp16. [ops/s]

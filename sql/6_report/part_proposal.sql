@@ -1,5 +1,5 @@
--- Backend and precision policy proposed for a question about every part: its default backend if that supports a policy, and a
--- policy that is a plain precision.
+-- Backend and precision policy proposed for each part when a question names neither: the part's default backend if it supports a
+-- policy, and a policy that uses one precision throughout.
 -- Grain: hardware
 CREATE VIEW part_proposal AS
 WITH supported_targets AS (

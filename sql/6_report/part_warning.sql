@@ -1,5 +1,5 @@
--- Numbers of a part that contradict one another although each is possible. Answers use the stated numbers, which are probably not
--- meant. These are warnings, not faults: `charz hardware check`, `add` and `show` and questions about designs print them.
+-- Numbers of a part that contradict one another although each is possible. Answers use the stated numbers, so these are warnings,
+-- not faults: `charz hardware check`, `add` and `show` and questions about designs print them.
 -- Grain: hardware, warning
 CREATE VIEW part_warning AS
 WITH arrays AS (
@@ -8,8 +8,8 @@ WITH arrays AS (
     GROUP BY hardware
 ),
 
--- Bytes per second that arrays need at full pace: one element per row and step for weight- or input-stationary arrays, and also one
--- per column for output-stationary ones.
+-- Bandwidth that arrays need at their full rate: one element per row and cycle for weight- or input-stationary arrays, plus one
+-- element per column and cycle for output-stationary arrays.
 streams AS (
     SELECT
         r.hardware,
@@ -67,7 +67,7 @@ SELECT
     'array' AS warning,
     -- Description of the contradiction.
     'it has arrays but states no dataflow: its tiles ignore them' AS reason,
-    -- Remedy.
+    -- Next thing to do.
     'state dataflow (hardware.dataflow)' AS next
 FROM part AS h
 INNER JOIN arrays AS a ON a.hardware = h.hardware

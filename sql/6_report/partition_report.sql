@@ -1,5 +1,5 @@
--- Division of a run into kernels: counts and shares by class, by kind, by independent threads and by arithmetic intensity, and of
--- the operators in them by kind, including those inside fused kernels and chains.
+-- Kernels of a run, counted by class, by kind of anchor operator, by independent threads and by arithmetic intensity, and all
+-- operators of the run, counted by kind, including operators in fused kernels and chains.
 -- Grain: model, backend, precision, batch, sequence, scenario_id, aspect, bucket
 CREATE VIEW partition_report AS
 WITH aspects AS (
@@ -114,21 +114,22 @@ SELECT
     context,
     phase,
     memory_format,
-    -- Grouping of kernels: `class`, `kind` of their anchor, `threads` or `intensity`; `operators` groups all operators by kind.
+    -- Property by which rows are grouped: `class`, `kind` (of the anchor operator), `threads` or `intensity` of kernels, or
+    -- `operators`, which groups all operators by kind.
     aspect,
-    -- Group, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
+    -- Group within the aspect, e.g. `conv`, `pointwise_conv`, `squeeze_excite`, `1K-10K`, `10-100 ops/byte`.
     bucket,
     -- Order of the groups within the aspect.
     CAST(bucket_order AS BIGINT) AS bucket_order,
-    -- Number of kernels; for `operators`, of kernels with an operator of the kind.
+    -- Number of kernels in the group; under `operators`, number of kernels that contain an operator of the kind.
     CAST(kernel_count AS BIGINT) AS kernel_count,
-    -- Number of operators in them; for `operators`, of operators of the kind without views and folded ones.
+    -- Number of operators in these kernels; under `operators`, number of operators of the kind, without views and folded operators.
     CAST(operator_count AS BIGINT) AS operator_count,
-    -- Operations of the group.
+    -- Number of operations of the group.
     flops,
     -- Share of the run's operations.
     flops / NULLIF(all_flops, 0e0) AS flops_fraction,
-    -- Bytes across kernel borders; null for `operators`, which have no borders within a kernel. [byte]
+    -- Bytes that cross kernel borders; null under `operators`, because operators within a kernel have no borders. [byte]
     traffic_byte,
     -- Share of the run's traffic.
     traffic_byte / NULLIF(all_traffic_byte, 0e0) AS traffic_fraction

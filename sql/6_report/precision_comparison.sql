@@ -1,5 +1,5 @@
--- Every precision policy of a model on a part compared with the base policy: the backend's default on the part, else fp32, else the
--- widest that it runs. Backend, sizes and memory format are the same.
+-- Every precision policy of a model on a part, compared with a base policy under the same backend, sizes and memory format. The
+-- base is the backend's default on the part, else fp32, else the widest policy that the backend runs.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW precision_comparison AS
 WITH ordered_policies AS (
@@ -43,16 +43,16 @@ SELECT
     b.context,
     b.phase,
     b.memory_format,
-    -- Policy that it is compared with.
+    -- Base policy of the comparison.
     b.base_precision,
     b.latency_s,
     b.energy_j,
     b.peak_memory_byte,
-    -- Ratio of the base's time to its own: above 1 is faster.
+    -- Speedup over the base policy: base latency divided by this policy's latency. Above 1, this policy is faster.
     b.base_s / NULLIF(b.latency_s, 0e0) AS speedup,
-    -- Ratio of its energy to the base's.
+    -- Ratio of this policy's energy to the base policy's energy.
     b.energy_j / NULLIF(b.base_j, 0e0) AS energy_ratio,
-    -- Ratio of its peak memory to the base's.
+    -- Ratio of this policy's peak memory to the base policy's peak memory.
     b.peak_memory_byte / NULLIF(b.base_byte, 0e0) AS memory_ratio,
     b.is_simulated,
     g.assumed_count

@@ -1,6 +1,6 @@
 -- Predicted and measured time of every measurement whose model is ingested, whose part is known and whose conditions are among the
--- scenarios. Runs of several parts at once, of a server or of unknown batch are left out. `charz validate` compares every measured
--- condition without adding scenarios.
+-- scenarios. Measurements on several parts at once, of a server or at an unknown batch are left out. `charz validate` compares
+-- every measured condition without adding scenarios.
 -- Grain: measurement_id, scenario_id
 CREATE VIEW prediction_error AS
 SELECT
@@ -13,25 +13,25 @@ SELECT
     c.run.sequence,
     c.run.scenario_id,
     c.memory_format,
-    -- Family of the architecture.
+    -- Family of the model's architecture.
     m.architecture_family,
     -- Version of the framework.
     x.software,
-    -- Data set of the measurement.
+    -- Source of the measurement.
     x.source_id,
     -- Measured time of one run. [s]
     x.latency_s AS measured_s,
     -- Predicted time of one run. [s]
     c.latency_s AS predicted_s,
-    -- Natural logarithm of predicted over measured time: above 0 the prediction is too slow.
+    -- Natural logarithm of predicted / measured time. Above 0, the predicted time is too long.
     LN(c.latency_s / NULLIF(x.latency_s, 0e0)) AS log_ratio,
-    -- Tenth percentile of the prediction; null without a band. [s]
+    -- Tenth percentile of the predicted time; null if unknown. [s]
     c.latency_s * b.low_factor AS p10_s,
-    -- Ninetieth percentile of the prediction; null without a band. [s]
+    -- Ninetieth percentile of the predicted time; null if unknown. [s]
     c.latency_s * b.high_factor AS p90_s,
-    -- True if the measurement is within the band; null without a band.
+    -- True if the measured time is between these percentiles; null if they are unknown.
     x.latency_s BETWEEN c.latency_s * b.low_factor AND c.latency_s * b.high_factor AS is_inside,
-    -- Share of the predicted time in which the device waits.
+    -- Share of the predicted time in which the device waits: the call, dispatch and gaps.
     c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction
 FROM measurement AS x
 INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'

@@ -1,6 +1,6 @@
--- Products of every kernel with their tiles, and the share of their operands that comes from main memory: the bytes that the kernel
--- moves there, relative to the products' operands counted once. Weights are separate from activations; a kernel without weights
--- multiplies two activations.
+-- Matrix products of every kernel with their tiles, and the share of their operands that comes from main memory: main-memory bytes
+-- of the kernel, divided by the bytes of the products' operands, each counted once. Weights are separate from activations; a kernel
+-- without weights multiplies two activations.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW product_source AS
 WITH sized_products AS (
@@ -28,7 +28,7 @@ WITH sized_products AS (
         m.dram_byte,
         m.weight_byte,
         LEAST(m.dram_byte, (m.weight_byte + m.reread_weight_byte) * (1e0 - m.held_weight_fraction)) AS weight_dram_byte,
-        -- Pixels shared by windows count once.
+        -- Pixels that several windows share count once.
         m.element_byte * m.gemm_count * m.m * m.k * CASE
             WHEN m.taps > 1e0 THEN LEAST(1e0, m.image / NULLIF(m.gemm_count * m.m * m.k, 0e0))
             ELSE 1e0
@@ -68,7 +68,7 @@ SELECT
     p.step_id,
     p.operator,
     p.dataflow,
-    -- Number of slices of the depth that units share.
+    -- Number of slices into which split-K divides the depth between units.
     CAST(p.split_k AS BIGINT) AS split_k,
     p.tile_m,
     p.tile_n,
@@ -79,11 +79,11 @@ SELECT
     p.gemm_count,
     p.utilization_fraction,
     p.dram_byte,
-    -- Ratio of the main-memory bytes to those of input and results.
+    -- Ratio of main-memory bytes of activations to the bytes of inputs and results.
     (p.dram_byte - CASE WHEN p.weight_byte > 0e0 THEN p.weight_dram_byte ELSE 0e0 END)
     / NULLIF(k.kernel_activation_byte + CASE WHEN p.weight_byte > 0e0 THEN 0e0 ELSE k.kernel_weight_byte END, 0e0)
         AS activation_dram_fraction,
-    -- Ratio of the main-memory bytes to those of weights, or of the operand in their place.
+    -- Ratio of main-memory bytes of weights to the bytes of weights; in a kernel without weights, the ratio of all operands.
     CASE
         WHEN p.weight_byte > 0e0 THEN p.weight_dram_byte / NULLIF(k.kernel_weight_byte, 0e0)
         ELSE p.dram_byte / NULLIF(k.kernel_activation_byte + k.kernel_weight_byte, 0e0)

@@ -1,7 +1,7 @@
--- Every target of a model as a choice: its time, energy, memory and price, whether it fits, and the choices that beat it. A choice
--- is beaten by one that is at most 1 % worse in each of latency, energy, memory, price and rent, and better in the product of the
--- first four; a choice that none beats is on the Pareto front. Energies of different scopes are not compared; an unknown energy or
--- price beats nothing.
+-- Every target of a model as a choice: time, energy, memory, price, a test whether the run fits, and the choices that dominate it.
+-- One choice dominates another if it is at most 1 % worse in each of latency, energy, memory, price and rent, and better in the
+-- product of the first four. A choice that no other dominates is on the Pareto front. Energies of different scopes are not
+-- compared; a choice with an unknown energy or price dominates none.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW recommendation AS
 -- An unknown value counts as larger than any number.
@@ -44,7 +44,7 @@ WITH choices AS (
     WHERE k.device_count = 1
 ),
 
--- Only filters on the model pass these two windows, so that choices are evaluated once: a filter on fields of `run` does not reach
+-- These two windows pass only filters on the model, so that choices are evaluated once. A filter on fields of `run` does not reach
 -- the scans through a common table that is read with different filters.
 numbered_choices AS (
     SELECT *, ROW_NUMBER() OVER (PARTITION BY model ORDER BY hardware, scenario_id) AS choice_number
@@ -56,8 +56,8 @@ shown_choices AS (
     FROM (SELECT run.model, run.backend, run.precision, run.batch, run.sequence, run.scenario_id, * FROM choices) AS c
 ),
 
--- Less than 1 % makes no point of the front: nobody buys another part for 0.2 MiB. The product orders choices, so that no two beat
--- each other in a circle. Within 1e-9 two choices are equal; of equally fast ones the first by part and scenario is named.
+-- A gain below 1 % adds no choice to the front: nobody buys another part for 0.2 MiB. The product orders choices, so that dominance
+-- has no cycles. Choices within 1e-9 are equal; of equally fast choices the first by part and scenario is named.
 losers AS (
     SELECT
         a.run.model AS model,
@@ -93,7 +93,7 @@ SELECT
     c.context,
     c.phase,
     c.memory_format,
-    -- Power mode, limit as `150w`, or `default`.
+    -- Power mode, a limit such as `150w`, or `default`.
     c.power,
     c.is_simulated,
     c.latency_s,
@@ -101,27 +101,27 @@ SELECT
     c.batch / NULLIF(c.latency_s, 0e0) AS throughput_per_s,
     -- Energy of one sample; null when a coefficient is missing. [J]
     c.sample_j,
-    -- Energy divided by time. [W]
+    -- Average power: energy divided by time. [W]
     c.average_power_w,
     -- Energy-delay product of a run. [J s]
     c.energy_j * c.latency_s AS edp_js,
-    -- Memory of the run plus the memory that its backend leaves free. [byte]
+    -- Peak memory of the run plus the memory that the backend leaves free. [byte]
     c.peak_memory_byte,
     -- True if the run fits the part's main memory.
     c.fits_device,
     c.price_usd_per_hour,
-    -- Confidence in the price, and its month; null without a price.
+    -- Confidence in the price, and the month of the price; null without a price.
     c.price_basis,
     c.price_kind,
     -- Price of a million samples; null when unknown. [USD]
     c.million_inference_usd,
     c.energy_scope,
     c.energy_basis,
-    -- Number of choices that beat it: at most 1 % worse in each respect, and better in the product.
+    -- Number of choices that dominate this choice.
     COALESCE(x.dominated_by_count, 0) AS dominated_by_count,
-    -- Lowest average power of these choices: a lower limit excludes all of them. [W]
+    -- Lowest average power of the dominating choices; a power limit below it excludes them all. [W]
     x.dominating_power_w,
-    -- Fastest of these choices, as `part backend precision batch`; null on the Pareto front.
+    -- Fastest of the dominating choices, as `part backend precision batch`; null on the Pareto front.
     x.dominated_by,
     -- Number of assumed catalog inputs, prices included (`assumed_input`).
     c.assumed_count

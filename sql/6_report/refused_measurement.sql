@@ -1,11 +1,11 @@
--- Measured rows that are not scored, because their network has another number of parameters than the network ingested under its
--- name.
+-- Measurements that are not scored, because the measured network and the ingested model of that name differ in their number of
+-- parameters.
 -- Grain: measurement_id
 CREATE VIEW refused_measurement AS
 SELECT
     i.measurement_id,
     i.model,
-    -- Parameters of the measured network.
+    -- Number of parameters of the measured network.
     x.parameter_count AS measured_parameter_count,
     m.parameter_count
 FROM measured_model AS i

@@ -1,4 +1,4 @@
--- Idle power of every part by the rules, compared with stated or measured values.
+-- Idle power of every part by the rules of its process, compared with stated or measured values.
 -- Grain: hardware, state
 CREATE VIEW rest_check AS
 WITH ruled_powers AS (
@@ -30,7 +30,7 @@ SELECT
     hardware,
     state,
     stated_w,
-    -- Power in that state by the rules. [W]
+    -- Power in the idle state by the rules. [W]
     ruled_w,
     -- Ratio of the power by the rules to the stated one.
     ruled_w / NULLIF(stated_w, 0e0) AS power_ratio,

@@ -1,5 +1,5 @@
--- Roofs of a part at each precision as points of lines: peak arithmetic of a kind of unit, and below it each memory bandwidth times
--- intensity (Williams et al. 2009).
+-- Rooflines of a part at each precision, as points to draw: each is the smaller of the peak of a kind of unit and a memory
+-- bandwidth times the arithmetic intensity (Williams et al. 2009).
 -- Grain: hardware, precision, roof, point
 CREATE VIEW roofline_roof AS
 WITH tens AS (
@@ -49,13 +49,13 @@ roofs AS (
 SELECT
     r.hardware,
     r.precision,
-    -- Kind of roof: `matrix` or `vector` units under main memory or the last-level cache.
+    -- Kind of roofline: `matrix` or `vector` units, with main memory or the last-level cache.
     r.roof,
-    -- Number of the point, from the lowest intensity on; the ridge has number 50, after the others.
+    -- Number of the point, in order of intensity; the ridge point has number 50, after all others.
     CAST(ROUND(1e1 * (t.ten + h.tenth)) AS BIGINT) AS point,
-    -- Operations per byte. [ops/byte]
+    -- Arithmetic intensity of the point: operations per byte. [ops/byte]
     POWER(10e0, t.ten + h.tenth) AS arithmetic_intensity,
-    -- Highest rate at that intensity. [ops/s]
+    -- Highest rate at this intensity. [ops/s]
     LEAST(r.peak_ops_per_s, r.byte_per_s * POWER(10e0, t.ten + h.tenth)) AS rate_ops_per_s
 FROM roofs AS r
 CROSS JOIN tens AS t

@@ -1,4 +1,4 @@
--- Precision policies with numbers of fewer than 16 bits: the accuracy of a model under them must be checked.
+-- Precision policies that use formats of fewer than 16 bits; a model's accuracy under such a policy must be checked.
 -- Grain: policy
 CREATE VIEW rounded_policy AS
 SELECT DISTINCT r.policy

@@ -39,15 +39,15 @@ SELECT
     n,
     k,
     gemm_count,
-    -- Positions of a convolution's kernel; 1 for other products.
+    -- Number of positions in a convolution's kernel; 1 for other products.
     taps,
-    -- Elements of a convolution's input; for other products, of all rows and depths.
+    -- Number of elements of a convolution's input; for other products, rows times depth.
     image,
-    -- Number of images in its rows.
+    -- Number of images that the product's rows cover.
     CAST(run.batch AS BIGINT) AS images,
     -- First operator with the product.
     MIN_BY(operator, operator_id) AS product,
-    -- Number of products of that shape in a run.
+    -- Number of products of this shape in the run.
     CAST(SUM(kernel_count) AS BIGINT) AS product_count
 FROM sized_steps
 GROUP BY run, compute_precision, m, n, k, gemm_count, taps, image

@@ -1,5 +1,6 @@
--- Kernel with the most operations of each run on each part: its footprint, rate, tile, slowest level and the level that serves its
--- weights. Over synthetic sizes or batches it shows the ends of a part's memory tiers and the changes of its tiling.
+-- Kernel with the most operations of each run on each part: footprint, rate, tile, slowest memory level, and the level from which
+-- weights are read. Plotted over sizes or batches, the rate shows at which footprint each memory level is exceeded and where the
+-- tile changes.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW shmoo_point AS
 WITH ranked_kernels AS (
@@ -37,20 +38,20 @@ ranked_steps AS (
 SELECT
     run.model,
     hardware,
-    -- Part, marked if it has no silicon.
+    -- Name of the part, marked if the part has no silicon.
     CONCAT(hardware, CASE WHEN is_simulated THEN ' (simulated)' ELSE '' END) AS part,
     run.backend,
     run.precision,
     run.batch,
     run.sequence,
     run.scenario_id,
-    -- Bytes that cross the kernel's border, each once. [byte]
+    -- Bytes that cross the kernel's border, each counted once. [byte]
     traffic_byte AS footprint_byte,
     flops,
     busy_s,
     -- Operations per second while the kernel keeps the device busy. [ops/s]
     flops / NULLIF(busy_s, 0e0) AS attained_ops_per_s,
-    -- Tile as `m x n x k`; `none` without one.
+    -- Tile as `m x n x k`; `none` if the kernel has no tile.
     CASE
         WHEN tile_m IS NULL THEN 'none'
         ELSE
@@ -60,12 +61,12 @@ SELECT
                 CAST(CAST(ROUND(tile_k) AS BIGINT) AS VARCHAR)
             )
     END AS tile,
-    -- Number of tiles; null without one.
+    -- Number of tiles; null if the kernel has no tile.
     tile_count,
-    -- `arithmetic`, or the memory level that sets the pace.
+    -- Resource that sets the pace: `arithmetic` or a memory level.
     CASE WHEN compute_s >= memory_s THEN 'arithmetic' ELSE memory_level END AS served,
-    -- Level that serves its weights: the last-level cache if all weights are there at the start, else main memory; null without
-    -- weights. Levels nearer to the units keep nothing between kernels.
+    -- Memory level from which weights are read: the last-level cache if it contains all weights at the start, else main memory;
+    -- null without weights. Levels nearer to the units keep no data between kernels.
     CASE
         WHEN COALESCE(weight_byte, 0e0) = 0e0 THEN NULL
         WHEN cache_state = 'hot' AND traffic_byte <= cache_byte THEN cache_level

@@ -1,5 +1,5 @@
--- Quantities of a part compared with the rules of its process, with a mark if they differ by more than a factor: published die
--- area, density of transistors, energies of operations relative to the circuit, and idle power.
+-- Comparison of a part's quantities with the rules of its process: published die area, transistor density, energies of operations
+-- relative to the bare circuit, and idle power. Large differences are marked.
 -- Grain: hardware, quantity
 CREATE VIEW silicon_check AS
 WITH circuit_ratios AS (
@@ -34,8 +34,8 @@ compared_numbers AS (
 
 SELECT
     hardware,
-    -- Quantity that is compared: `area_mm2`, `density_mtr_per_mm2`, `lift` of matrix operations relative to the circuit, or `rest.`
-    -- and a state.
+    -- Compared quantity: `area_mm2`, `density_mtr_per_mm2`, `lift` (energy of a matrix operation relative to the bare circuit), or
+    -- `rest.` followed by an idle state.
     quantity,
     -- Value by the rules of its process.
     ruled,

@@ -1,5 +1,5 @@
--- Demand of each stage of a run on a part: kernels at equal depth, which do not depend on one another. Inserted kernels belong to
--- the stage of the kernel that they serve.
+-- Units that each stage of a run demands on a part. A stage consists of the kernels at equal depth in the graph, which do not
+-- depend on one another. Inserted kernels belong to the stage of the kernel that they serve.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, stage
 CREATE VIEW stage_allocation AS
 SELECT
@@ -15,19 +15,19 @@ SELECT
     c.memory_format,
     -- Depth in the graph of kernels, from 0.
     k.stage,
-    -- Number of kernels at this depth.
+    -- Number of kernels in the stage.
     CAST(COUNT(*) AS BIGINT) AS kernel_count,
-    -- Operations of all these kernels.
+    -- Number of operations of the stage's kernels.
     SUM(c.flops) AS flops,
-    -- Independent output elements of all these kernels.
+    -- Number of independent output elements of the stage's kernels.
     SUM(c.threads) AS threads,
-    -- Units that the kernels would use together, side by side.
+    -- Number of units that the stage's kernels would use if they all ran at once.
     SUM(c.units_allocated) AS units_wanted,
-    -- Units that the kernels get side by side, at most all of the part.
+    -- Number of units that the stage's kernels get if they all run at once: at most all units of the part.
     LEAST(SUM(c.units_allocated), MAX(c.unit_count)) AS units_allocated,
-    -- Units of the part.
+    -- Number of units of the part.
     MAX(c.unit_count) AS unit_count,
-    -- Share of the part's units that the kernels occupy side by side.
+    -- Share of the part's units that the stage's kernels occupy if they all run at once.
     LEAST(1e0, SUM(c.units_allocated) / NULLIF(MAX(c.unit_count), 0e0)) AS allocated_fraction,
     -- Device time of the kernels one after the other. [s]
     SUM(c.device_s) AS sequential_s,

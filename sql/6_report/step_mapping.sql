@@ -1,4 +1,4 @@
--- Mapping of every step of every kernel to a part's units: products with the tile of their kernel.
+-- Mapping of every step of every kernel to a part's units: a product uses the tile chosen for its kernel.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW step_mapping AS
 SELECT

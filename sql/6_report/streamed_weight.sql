@@ -1,5 +1,5 @@
--- Runs that read their weights from main memory although all would fit a last level that software manages: programs of the part do
--- not keep them there (`part.keeps_weights`), or the scenario streams them.
+-- Runs that read their weights from main memory although all weights would fit in the software-managed last level. Either programs
+-- of the part do not keep weights there (`part.keeps_weights`), or the scenario streams weights.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW streamed_weight AS
 SELECT

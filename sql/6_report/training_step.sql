@@ -1,6 +1,6 @@
--- Training over several devices: a step of every split of a training run on every part, with the terms of its time, the memory of a
--- device, and the model FLOPs utilization by the convention of papers: three forward passes, no recomputation (Korthikanti et al.
--- 2022). The run is one micro batch.
+-- Training step on several devices: every split of a training run on every part, with the terms of the step's time, the memory of
+-- each device, and the model FLOPs utilization, which by convention counts three forward passes and no recomputation (Korthikanti
+-- et al. 2022). The run is one micro batch.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, split
 CREATE VIEW training_step AS
 WITH steps AS (
@@ -76,7 +76,7 @@ SELECT
     s.device_count,
     -- Number of samples in a step.
     CAST(s.global_batch AS BIGINT) AS global_batch,
-    -- Time of a step, the sum of the following terms without `sync_s`; null if it does not fit. [s]
+    -- Time of a step: the sum of the terms below except `sync_s`; null if the split does not fit. [s]
     CASE WHEN s.fits_device THEN s.all_s END AS step_s,
     s.compute_s,
     s.recompute_s,
@@ -89,19 +89,20 @@ SELECT
     s.data_s,
     s.optimizer_s,
     s.sync_s,
-    -- Trained tokens, or samples of a model without a sequence, per second; null if it does not fit. [1/s]
+    -- Tokens trained per second, or samples per second for a model without a sequence; null if the split does not fit. [1/s]
     CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.run.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
-    -- Model FLOPs utilization: ratio of `model_flops` per second to the dense peak; null if it does not fit.
+    -- Model FLOPs utilization: ratio of `model_flops` per second to the dense peak; null if the split does not fit.
     CASE WHEN s.fits_device THEN s.model_flops / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0) END AS mfu_fraction,
-    -- Hardware FLOPs utilization: the same ratio with repeated operations; null if it does not fit.
+    -- Hardware FLOPs utilization: ratio of `model_flops` plus recomputed operations per second to the dense peak; null if the split
+    -- does not fit.
     CASE
         WHEN s.fits_device
             THEN (s.model_flops + s.repeated_flops) / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0)
     END AS hfu_fraction,
-    -- Operations of a step by the convention of papers: three forward passes, or two with adapters; for a model that freezes some
-    -- weights, those of both its passes.
+    -- Number of operations of a step by the convention of papers: three forward passes, or two with adapters; for a model with some
+    -- frozen weights, the operations of its forward and backward passes.
     s.model_flops,
-    -- Repeated operations of a step.
+    -- Number of operations of a step that recomputation adds.
     s.repeated_flops,
     s.weight_byte,
     s.gradient_byte,
@@ -109,15 +110,15 @@ SELECT
     s.activation_byte,
     s.scratch_byte,
     s.peak_memory_byte,
-    -- Main memory of the part. [byte]
+    -- Capacity of the part's main memory. [byte]
     s.device_byte,
-    -- True if it fits the part's main memory with the context of its process (`part_context`); null if a rule of the split is
-    -- impossible.
+    -- True if the split fits the part's main memory together with the context of the process (`part_context`); null if a rule of
+    -- the split is impossible.
     s.fits_device,
-    -- Implausible or impossible rules of the split (`implausible_number`); null without any.
+    -- Implausible or impossible rules of the split (`implausible_number`); else null.
     s.implausible,
-    -- Cause of the largest part of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null if it does not
-    -- fit.
+    -- Cause of the largest part of the time: `compute`, `recompute`, `links`, `bubble`, `host` or `optimizer`; null if the split
+    -- does not fit.
     CASE
         WHEN NOT COALESCE(s.fits_device, FALSE) THEN NULL
         WHEN s.compute_s >= GREATEST(s.recompute_s, s.links_s, s.bubble_s, s.host_s, s.optimizer_s) THEN 'compute'
@@ -127,9 +128,9 @@ SELECT
         WHEN s.optimizer_s >= s.recompute_s THEN 'optimizer'
         ELSE 'recompute'
     END AS step_limit,
-    -- Energy of all devices; null if it does not fit or a coefficient is missing. [J]
+    -- Energy of all devices; null if the split does not fit or a coefficient is missing. [J]
     CASE WHEN s.fits_device THEN s.dynamic_energy_j + s.device_count * s.static_w * s.all_s END AS energy_j,
-    -- Price of all devices for a million tokens; null if it does not fit or is unknown. [USD]
+    -- Price of all devices for a million tokens; null if the split does not fit or the price is unknown. [USD]
     CASE
         WHEN s.fits_device
             THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6

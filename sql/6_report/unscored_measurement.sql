@@ -1,4 +1,4 @@
--- Measured rows that are not in `prediction_error`, each with the first reason.
+-- Measurements without a row in `prediction_error`, each with the first reason.
 -- Grain: measurement_id
 CREATE VIEW unscored_measurement AS
 WITH asked_measurements AS (
@@ -45,7 +45,7 @@ reasons AS (
 SELECT
     measurement_id,
     source_id,
-    -- Reason for the missing comparison.
+    -- Reason why the measurement is not compared with a prediction.
     reason
 FROM reasons
 WHERE reason IS NOT NULL

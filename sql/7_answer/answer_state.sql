@@ -1,5 +1,5 @@
--- Number of stored runs of each model on each part with and without answers (`answer.model_report` and its like). Runs lack answers
--- after a fact that they depend on changed: `charz refresh`, or the next command that writes, computes them.
+-- Number of stored runs of each model on each part with and without stored answers (such as `answer.model_report`). A change of a
+-- fact deletes the answers that depend on it; `charz refresh`, or the next command that writes, computes them again.
 -- Grain: model, hardware
 CREATE VIEW answer_state AS
 WITH asked_runs AS (
@@ -34,13 +34,13 @@ named_reasons AS (
 SELECT
     m.model,
     h.hardware,
-    -- Stored runs of the model that the part executes.
+    -- Number of stored runs of the model that the part executes.
     COALESCE(a.run_count, 0) AS run_count,
-    -- Stored runs with answers.
+    -- Number of stored runs with answers.
     COALESCE(s.answered_count, 0) AS answered_count,
-    -- Stored runs without answers.
+    -- Number of stored runs without answers.
     COALESCE(a.run_count, 0) - COALESCE(s.answered_count, 0) AS missing_count,
-    -- Reason why no stored run of the model has an answer on the part; null where one has.
+    -- Reason why no stored run of the model has an answer on the part; null if any stored run has an answer.
     r.reason
 FROM model AS m
 CROSS JOIN hardware AS h

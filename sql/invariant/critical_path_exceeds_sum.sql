@@ -1,4 +1,4 @@
--- Runs whose critical path takes longer than all kernels, or whose lower bound exceeds the upper.
+-- Runs whose critical path takes longer than all kernels in sequence, or whose critical path is shorter than its lower bound.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW critical_path_exceeds_sum AS
 SELECT

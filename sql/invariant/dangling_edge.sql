@@ -1,17 +1,17 @@
--- Edges that do not resolve: the tensor or operator is missing, the producer is not the tensor's own, or the producer comes after
--- its reader.
+-- Edges that do not resolve: the tensor or operator is missing, the edge names another producer than the tensor does, or the
+-- producer comes after the reader.
 -- Grain: model, consumer_operator_id, position
 CREATE VIEW dangling_edge AS
 SELECT
     e.model,
     -- Operator that reads the tensor.
     e.consumer_operator_id,
-    -- Index among the tensors that the operator reads.
+    -- Index of the tensor among the tensors that the operator reads.
     e.position,
     e.tensor_id,
     -- Producer that the edge names.
     e.producer_operator_id,
-    -- Producer of the tensor.
+    -- Producer that the tensor names.
     t.producer_operator_id AS tensor_producer_id
 FROM edge AS e
 LEFT JOIN tensor AS t ON t.model = e.model AND t.tensor_id = e.tensor_id

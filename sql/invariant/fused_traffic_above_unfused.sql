@@ -1,5 +1,6 @@
--- Runs in which a backend's kernels move more bytes than the same operators without fusion. Both sides omit conversions and copies and
--- count tensors in their own element types: inductor's wider storage (`kernel_tensor.is_wide`) saves arithmetic, not traffic.
+-- Runs in which a backend's kernels move more bytes than the same operators without fusion. Both counts omit conversions and
+-- copies, and use the element types of the policy: inductor's wider storage (`kernel_tensor.is_wide`) saves arithmetic, not
+-- traffic.
 -- Grain: model, backend, precision, batch, sequence, scenario_id
 CREATE VIEW fused_traffic_above_unfused AS
 WITH border_sums AS (

@@ -1,5 +1,5 @@
--- Matrix products whose multiply-accumulates are not groups * m * n * k, or whose FLOPs are not two
--- each, at the model's own default sizes.
+-- Matrix products whose multiply-accumulates are not groups * m * n * k, or whose FLOPs are not two per multiply-accumulate, at the
+-- model's default sizes.
 -- Grain: model, operator_id, step
 CREATE VIEW gemm_mismatch AS
 WITH sized AS (
@@ -43,11 +43,11 @@ SELECT
     operator_id,
     -- Step of the operator.
     step,
-    -- Stated multiply-accumulates.
+    -- Stated number of multiply-accumulates.
     macs,
     -- Product of the step's dimensions.
     product_macs,
-    -- Stated operations.
+    -- Stated number of operations.
     flops
 FROM wide
 WHERE ABS(macs - product_macs) > 1e-9 * macs OR ABS(flops - 2e0 * macs) > 1e-9 * flops

@@ -1,4 +1,5 @@
--- Impossible numbers of parts, rules and conditions, including the user's; answers that depend on one are null.
+-- Impossible numbers of parts, rules and conditions, shipped or written by users. An answer that depends on an impossible number is
+-- null.
 -- Grain: hardware, field
 CREATE VIEW impossible_number AS
 SELECT

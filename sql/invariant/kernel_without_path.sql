@@ -1,4 +1,4 @@
--- Kernels of a backend on no path, which the critical path would miss.
+-- Kernels of a backend that are on no path of the graph, so that the critical path would miss them.
 -- Grain: model, backend, kernel_id
 CREATE VIEW kernel_without_path AS
 SELECT

@@ -1,5 +1,5 @@
--- Kernels mapped wrongly: to a step of another kernel, to a tile that the kernel does not run with, or with steps that no unit of
--- the part executes.
+-- Kernels with a wrong mapping: to a step of another kernel, to a tile that is not the kernel's chosen tile, or with steps that no
+-- unit of the part executes.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW mapping_mismatch AS
 SELECT
@@ -12,10 +12,10 @@ SELECT
     m.scenario_id,
     m.kernel_id,
     m.step_id,
-    -- Operator of that step; null when the kernel has no such step.
+    -- Operator of the step; null when the kernel has no such step.
     t.operator_id,
     m.candidate,
-    -- Number of the tile that the kernel runs with.
+    -- Number of the kernel's chosen tile.
     c.candidate AS chosen_candidate,
     m.mapped_count,
     c.step_count

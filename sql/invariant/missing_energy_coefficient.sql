@@ -29,9 +29,9 @@ WITH needed_coefficients AS (
 
 SELECT
     n.hardware,
-    -- `op`, `byte` or `static`.
+    -- Kind of the coefficient: `op`, `byte` or `static`.
     n.what,
-    -- Precision and unit, memory level, or `chip`.
+    -- Key of the coefficient: precision and unit, memory level, or `chip`.
     n.key
 FROM needed_coefficients AS n
 LEFT JOIN part_energy AS e ON e.hardware = n.hardware AND e.what = n.what AND e.key = n.key

@@ -34,11 +34,11 @@ SELECT
     m.batch,
     m.sequence,
     m.scenario_id,
-    -- Sum of the kernels and the call minus the run's time; null without kernels. [s]
+    -- Sum of the times of all kernels and the call, minus the run's time; null without kernels. [s]
     k.latency_s + m.run_call_s - m.latency_s AS latency_off_s,
-    -- Sum of the kernels and the call minus the run's energy. [J]
+    -- Sum of the energies of all kernels and the call, minus the run's energy. [J]
     k.energy_j + m.call_energy_j - m.energy_j AS energy_off_j,
-    -- Sum of the attributed shares minus the run's energy times its time. [J s]
+    -- Sum of the attributed shares, minus the run's energy-delay product. [J s]
     k.edp_js + m.call_edp_js - m.edp_js AS edp_off_js
 FROM whole_runs AS m
 LEFT JOIN kernel_sums AS k

@@ -1,5 +1,5 @@
 -- Modules that differ in time, energy or energy-delay product from the sum of their own operators and direct submodules, and root
--- modules that differ from the whole run without its call.
+-- modules that differ from the whole run without the run's call.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, module_id
 CREATE VIEW module_sum_mismatch AS
 WITH pieces AS (

@@ -6,7 +6,7 @@ SELECT
     t.operator_id,
     -- Step of the operator.
     t.step,
-    -- Quantity.
+    -- Name of the quantity.
     t.quantity,
     -- Value of the quantity.
     SUM(

@@ -1,4 +1,4 @@
--- Operators with wrong steps: a view with work, or a sized operator without any.
+-- Operators with wrong steps: a view with steps, or a sized operator without steps.
 -- Grain: model, operator_id
 CREATE VIEW operator_without_step AS
 SELECT

@@ -1,5 +1,5 @@
--- Plans of one device whose time differs from the single part's, and plans whose throughput exceeds the single part's times the number
--- of devices, except expert parallel, in which each device reads fewer experts.
+-- Plans for one device whose time differs from the time of the single part, and plans whose throughput exceeds the single part's
+-- throughput times the number of devices. Expert parallelism is excluded, because each device reads fewer experts.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, interconnect, device_count, strategy
 CREATE VIEW parallel_single_differs AS
 SELECT

@@ -1,6 +1,6 @@
--- Models whose graph is not the expected one: for well-known architectures other numbers of convolutions, attentions and so on than
--- counted by hand from the published tables (He 2015, Sandler 2018, Howard 2019, Tan 2019, Simonyan 2014, Carion 2020, Devlin 2018,
--- Dosovitskiy 2020, Liu 2021), and for every model no work or no output.
+-- Models with an unexpected graph: for well-known architectures, the numbers of convolutions, attentions and so on differ from
+-- counts by hand from the published tables (He 2015, Sandler 2018, Howard 2019, Tan 2019, Simonyan 2014, Carion 2020, Devlin 2018,
+-- Dosovitskiy 2020, Liu 2021), or, for any model, there are neither operations nor outputs.
 -- Grain: model, what
 CREATE VIEW profile_mismatch AS
 WITH profile AS (
@@ -60,11 +60,11 @@ worked AS (
 )
 SELECT
     model,
-    -- Counted class, `work` or `output`.
+    -- Counted operator class, or `work` or `output`.
     what,
-    -- Expected number; for `work` and `output` the least.
+    -- Expected number; for `work` and `output`, the least number.
     expected,
-    -- Number in the graph.
+    -- Number found in the graph.
     found
 FROM counted
 WHERE found <> expected

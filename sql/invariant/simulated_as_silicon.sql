@@ -1,4 +1,4 @@
--- Targets whose report calls a part simulated although it has silicon, or the reverse.
+-- Targets whose report marks a part as simulated although it has silicon, or the reverse.
 -- Grain: view_name, model, hardware, backend, precision, batch, sequence, scenario_id
 CREATE VIEW simulated_as_silicon AS
 WITH flagged_rows AS (

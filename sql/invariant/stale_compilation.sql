@@ -1,5 +1,5 @@
--- Models compiled with fusion, precision or backend rules that differ from the file's present ones: their kernels and element types
--- follow the old rules until the model is ingested again.
+-- Models compiled with other fusion, precision or backend rules than the file now contains. Their kernels and element types follow
+-- the old rules until the model is ingested again.
 -- Grain: model
 CREATE VIEW stale_compilation AS
 WITH rule_line AS (
@@ -38,9 +38,9 @@ current_rules AS (
 
 SELECT
     m.model,
-    -- Compiler version and hash of the rules it was compiled with.
+    -- Fingerprint stored when the model was compiled: compiler version and hash of the rules.
     m.rules_fingerprint AS compiled_fingerprint,
-    -- Hash of the present rules.
+    -- Hash of the current rules.
     c.fingerprint AS current_fingerprint
 FROM model AS m
 CROSS JOIN current_rules AS c

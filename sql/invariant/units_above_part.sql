@@ -1,4 +1,4 @@
--- Kernels that are given more units than the part has.
+-- Kernels that are mapped to more units than the part has.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id
 CREATE VIEW units_above_part AS
 SELECT

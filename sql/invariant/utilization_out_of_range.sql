@@ -1,5 +1,5 @@
--- Steps with a fraction outside 0 to 1 (utilization, pipelining, bandwidth), a negative one of the tiles' pace, or more
--- units at work than the part has.
+-- Steps with a fraction outside 0 to 1 (utilization, pipelining, bandwidth), a negative compute efficiency, or more busy units than
+-- the part has.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, kernel_id, step_id
 CREATE VIEW utilization_out_of_range AS
 SELECT

@@ -1,5 +1,5 @@
--- Term of a size in one chunk of a run: batch and sequence are those of the chunk; the context is the mean over its pieces, each of
--- which attends to itself and the pieces before it.
+-- Value of one term of a size in one chunk of a run. Batch and sequence are those of the chunk; the context is the mean over the
+-- pieces of a prompt, each of which attends to itself and all earlier pieces.
 CREATE MACRO chunk_amount(
     coefficient, batch, sequence, context, logit_tokens, pieces, chunk_count, batch_power, sequence_power, context_power,
     context_limit, logit_power

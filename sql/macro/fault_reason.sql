@@ -1,4 +1,4 @@
--- Reason for a number's fault: its expected range if it is possible, else its possible range.
+-- Reason why a number is a fault: the expected range of a possible number, else the possible range.
 CREATE MACRO fault_reason(value, least, most, plausible_least, plausible_most) AS CASE
     WHEN value >= least AND value <= most THEN CONCAT('expected ', plausible_least, ' to ', plausible_most)
     ELSE CONCAT('a number from ', least, ' to ', most)

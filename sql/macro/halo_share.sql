@@ -1,5 +1,5 @@
--- Share of a tile's input columns that are loaded, for a square kernel over a square image: overlapping windows share the rest. A tile
--- with all rows loads just the image; 1 for other products.
+-- Share of a tile's input columns that are loaded, for a square kernel over a square image: overlapping windows share the rest. A
+-- tile with all rows loads exactly the image; 1 for other products.
 CREATE MACRO halo_share(taps, image, tile_rows, tile_depth, m, k, gemm_count) AS
     CASE
         WHEN taps > 1 AND tile_depth >= taps

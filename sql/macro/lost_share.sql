@@ -1,3 +1,3 @@
--- Text for the growth of a quantity by a change, in percent of its present value; null below half a percent.
+-- Text for the increase of a quantity by a change, in percent of the value before the change; null below half a percent.
 CREATE MACRO lost_share(word, fraction) AS
     CASE WHEN fraction >= 5e-3 THEN CONCAT(CAST(CAST(ROUND(fraction * 1e2) AS BIGINT) AS VARCHAR), ' % ', word) END;

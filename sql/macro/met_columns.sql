@@ -1,6 +1,6 @@
--- Partial results that go to another unit, in multiples of a column's results. Units take whole columns of folds first and share
--- the remaining folds in equal turns. Every turn that ends within a column sends its partial results; if some but not all turns end
--- with a column, those are counted too.
+-- Partial results that one unit sends to another, in multiples of a column's results. Units take whole columns of folds first and
+-- divide the remaining folds into equal parts. Every part that ends within a column sends its partial results; if some but not all
+-- parts end with a column, these parts are counted too.
 CREATE MACRO met_columns(column_count, depth_folds, unit_count) AS
     CASE
         WHEN column_count % unit_count = 0e0 THEN 0e0

@@ -1,5 +1,5 @@
--- Mean number of keys that a query visits under a causal mask, where each query sees one key more than the one before it, the last
--- sees all, and all queries of a block visit the keys of its last one.
+-- Mean number of keys that a query reads under a causal mask: each query sees one key more than the previous query, the last query
+-- sees all keys, and all queries of a block read the keys that the block's last query sees.
 CREATE MACRO seen_keys(queries, keys, block_queries) AS
     LEAST(
         keys,
