@@ -11,7 +11,7 @@ import pytest
 
 import charz
 from charz.schema import database
-from charz.session import opened
+from charz.session import opened as base
 from charz.sql import maintain
 
 UNREACHED = (
@@ -31,7 +31,7 @@ def own_npu(every_part: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "npu.duckdb"
     shutil.copy(every_part, path)
     with charz.open(path) as db, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opened, "FILLED_U", 0.0)  # answers at hand are not needed here
+        patch.setattr(base, "FILLED_U", 0.0)  # answers at hand are not needed here
         db.hardware.template("npu", id=OWN, out=folder / "npu.yaml")
         db.hardware.add(folder / "npu.yaml")
     return path
@@ -176,7 +176,7 @@ def test_what_a_part_lacks_is_said_and_is_why(
 
 
 def test_the_remedy_of_a_missing_scenario_helps(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opened, "FILLED_U", 0.0)
+    monkeypatch.setattr(base, "FILLED_U", 0.0)
     path = Path(shutil.copy(few, tmp_path / "npu.duckdb"))
     with duckdb.connect(str(path)) as connection:
         connection.execute("DELETE FROM scenario WHERE backend = 'onnxruntime'")
