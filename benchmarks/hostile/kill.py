@@ -1,6 +1,6 @@
 """Kills writing commands at random moments: the file must be the old or the new one each time, and sound.
 
-    python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1]
+    python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1] [--only WORD] [--minutes 60]
 
 FILE is a small charz database; a copy is changed. A file is old or new if its rows are those before or after the command. Every
 new file is checked as by `charz doctor`, and after every kill the next command must be able to write.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import math
 import random
 import shutil
 import subprocess
@@ -73,13 +74,18 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="part of the commands' names")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="wall time after which no further command is killed")
     given = parser.parse_args()
     dice = random.Random(given.seed)
+    end = time.monotonic() + 60.0 * given.minutes
     found: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory(prefix="charz-kill-") as name:
         folder = Path(name)
-        cases = dict(_cases(folder, given.file))
+        cases = dict(_cases(folder, given.file, given.only))
         for number in range(given.count):
+            if time.monotonic() > end:
+                break
             command = list(cases)[number % len(cases)]
             outcome = _killed(folder, cases[command], dice)
             found.setdefault(command, Counter())[outcome] += 1
@@ -92,14 +98,16 @@ def main() -> int:
     return int(not set(total) <= {"old", "new"})
 
 
-def _cases(folder: Path, file: Path) -> Iterator[tuple[str, Case]]:
-    """Yield every command, run once to its end."""
+def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
+    """Yield every command whose name contains `only`, run once to its end."""
     base = folder / "base.duckdb"
     shutil.copy(file, base)
     _write_inputs(folder)
     for arguments in (("measurements", "import", "times.csv", *MAPPING), ("hardware", "add", "part.yaml")):
         _done(folder, base, arguments)
     for name, arguments in COMMANDS.items():
+        if only not in name:
+            continue
         start, path = folder / f"start-{len(name)}{name[:3]}.duckdb", folder / "charz.duckdb"
         shutil.copy(base, start)
         if name == "hardware add":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -80,3 +81,25 @@ def test_an_older_one_is_not_brought_up_to_date(theirs: Path, capsys: pytest.Cap
         assert run(["--db", str(theirs), *command]) == 2
         assert "Trigger mine on main.scenario, view main.mine" in capsys.readouterr().err
     assert theirs.read_bytes() == before
+
+
+def test_a_trigger_with_a_name_of_charz_does_not_run_while_a_catalog_is_filled(few_parts: Path, tmp_path: Path) -> None:
+    path = tmp_path / "emptied.duckdb"
+    path.write_bytes(few_parts.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        ((rows,),) = connection.execute("SELECT value FROM charz_meta WHERE key = 'catalog_rows'").fetchall()
+        for schema, table, name in connection.execute(
+            "SELECT schema_name, table_name, trigger_name FROM duckdb_triggers()"
+        ).fetchall():
+            connection.execute(f'DROP TRIGGER "{name}" ON "{schema}"."{table}"')
+        for table in json.loads(rows):
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("CREATE TABLE ran (i INTEGER)")
+        connection.execute(
+            "CREATE TRIGGER charz_insert_hardware AFTER INSERT ON hardware FOR EACH STATEMENT INSERT INTO ran VALUES (1)"
+        )
+        connection.execute("DELETE FROM charz_meta WHERE key IN ('catalog_version', 'catalog_rows')")
+        connection.execute(OLDER)
+    with charz.open(path) as db:
+        assert db.sql("SELECT count(*) AS n FROM ran")["n"].to_list() == [0]
+        assert db.sql("SELECT count(*) > 10 AS n FROM hardware")["n"].to_list() == [True]

@@ -226,10 +226,15 @@ def apart(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     """Add missing catalog, scenarios and views, and replace views of another charz."""
+    from charz.sql import triggers
+
     known = about.read(connection)
+    is_other = known.get("views_fingerprint") != views.fingerprint()
     if "catalog_version" not in known:
+        if is_other:
+            triggers.drop(connection)  # of a file of another charz only their names are compared
         _fill_catalog(connection)
-    if known.get("views_fingerprint") != views.fingerprint():
+    if is_other:
         views.install(connection)
         about.write(connection, charz_version=__version__)
 
