@@ -94,4 +94,4 @@ def test_check_says_what_a_part_lacks_to_answer(
     for file in ((write_part(),), ()):
         code, out, err = charz(capsys, "hardware", "check", *file, "--format", "csv")
         assert (code, out.splitlines()) == (0, ["fault"])
-        assert "each part can answer" in err
+        assert "no part lacks a number" in err

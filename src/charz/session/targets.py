@@ -199,8 +199,8 @@ class Targets(Opened):
         return sorted(able)
 
     def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
-        """If the question includes the transfer of inputs, return only the targets that can receive inputs from host memory: host processors, and
-        parts with a link to the host. Report the other parts; raise `CharzError` if no target remains."""
+        """Filter the targets of a question that includes the transfer of inputs: only host processors and parts with a link to the host can receive
+        inputs from host memory. Report the other parts; raise `CharzError` if no target remains."""
         if not question.fields.get("input_host_fraction"):
             return targets
         linked = {

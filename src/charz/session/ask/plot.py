@@ -117,7 +117,7 @@ def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
 
 
 def _checked(rows: Records, scoped: Scoped, view: str, messages: Messages, why: str) -> Records:
-    """Return the rows of a picture. Raise `CharzError` if there is no row. Report the parts without a row, for the reason `why`."""
+    """Return the rows of a picture. Raise `CharzError` for a picture without rows. Report the parts without a row, for the reason `why`."""
     if not rows:
         next = "name other values with --on, --batch, --precision or --backend"
         raise CharzError("nothing to draw", _subject(scoped, view), why, next)
