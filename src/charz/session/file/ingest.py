@@ -83,7 +83,7 @@ class Ingest(Sql):
         ] = None,
         train: Annotated[bool, Text("Trace the backward pass too.")] = False,
         force: Annotated[bool, Text("Trace unchanged models again.")] = False,
-        no_answers: Annotated[bool, Text("Do not precompute answers; `charz refresh` does.")] = False,
+        no_answers: Annotated[bool, Text("Do not compute answers at hand (stored predictions); `charz refresh` computes them.")] = False,
         name: Annotated[
             str | None, Text("Name of the model in the database, e.g. v2, to keep several versions.")
         ] = None,

@@ -27,7 +27,7 @@ class Merge(Core):
         *,
         force: Annotated[bool, Text("Replace models of the same name.")] = False,
     ) -> Rows:
-        """Add the models of other databases, with their runs and with precomputed answers that are also valid in this database.
+        """Add the models of other databases, with their runs and the answers at hand (precomputed predictions) that are also valid here.
 
         Each file is added in one transaction. If a later file fails or the command is killed, earlier files stay added. A model is skipped
         if this database has a model of the same name and content. A file with another catalog is refused, and the difference is printed.
