@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
-    """Deny the access of a file's views to other files, the network and Python variables. Spilling to temporary files still works."""
+    """Close the access of a file's views to other files, the network and Python variables. Spilling to temporary files still works."""
     ((is_open,),) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()
     spill = [f"temp_directory = {ddl.literal(str(unfinished.spill()))}"] if is_open else []
     for setting in (*NO_CODE, *spill, "enable_external_access = false"):
