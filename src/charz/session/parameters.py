@@ -40,8 +40,8 @@ Amount = float | str
 File = str | Path
 """A file or folder."""
 
-Model = Annotated[str, Text("Ingested model; `charz models` lists them.")]
-Models = Annotated[Names, Text("Ingested models; `charz models` lists them.")]
+Model = Annotated[str, Text("Ingested model; `charz models` lists all models.")]
+Models = Annotated[Names, Text("Ingested models; `charz models` lists all models.")]
 AnyModels = Annotated[Names | None, Text("Ingested models; default all.")]
 Part = Annotated[str, Text("Hardware part, e.g. rtx4090; `charz hardware list` lists all parts.")]
 Parts = Annotated[Names | None, Text("Hardware parts, separated by commas or by repeating the option; default all.")]

@@ -23,7 +23,7 @@ class Targets(Opened):
     """Check of the names in a question, and selection of targets by these names."""
 
     def model_name(self, name: str) -> str:
-        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown one."""
+        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown name."""
         known = self._names("model")
         if name in known:
             return name
@@ -41,7 +41,7 @@ class Targets(Opened):
             self.messages.warn(f"left out: {', '.join(idle)}, which have no operators")
 
     def part_name(self, name: str) -> str:
-        """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
+        """Return the id of a part, given its id, name or alias. Raise `CharzError` with similar names for an unknown name."""
         from charz.hardware_catalog import names
 
         part = names.resolve(self.catalog(), name)
@@ -106,7 +106,7 @@ class Targets(Opened):
                     "or write a limit as 150w",
                 )
             if lacking := [part for part in parts if part not in able]:
-                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
+                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which lack this mode")
 
     def _check_limit(self, parts: Sequence[str], cap: str) -> None:
         """Raise `CharzError` for a limit below the lowest setting of a part, and name that setting."""

@@ -24,7 +24,7 @@ HEAD = 64
 """Height of the title and the legend. [pixel]"""
 
 _COOL, _HOT = (0xEE, 0xF2, 0xF7), (0xC2, 0x41, 0x0C)
-"""Colors of a kernel without time, and of the slowest one."""
+"""Colors of a kernel without time, and of the slowest kernel."""
 
 
 def dot(graph: Kernels) -> str:

@@ -65,7 +65,7 @@ class Sql(Core):
         if self.access.engine and (found := self._on_engine(*narrowing, timeout_s=timeout)) is not None:
             return replace(of_arrow(found), bare=computed.columns(text, found.column_names))
         if self.is_guarded:
-            self.connection()  # updates a file of an older charz, since the other process cannot write
+            self.connection()  # updates a file of an older charz, since the sandbox cannot write
             with sandbox.asked(
                 scoped_to,
                 (self.path, self.access, self._scope, self._changes, *narrowing),

@@ -34,7 +34,7 @@ def of_session(session: Core, text: str) -> str:
         return text
     from ..ask.sql import scoped_to
 
-    session.connection()  # updates a file of an older charz, since the other process cannot write
+    session.connection()  # updates a file of an older charz, since the sandbox cannot write
     query = questions.matching(of_text(text))
     of_file = (session.path, Access(session.access.trust), Scope(), (), query, (), (), None, None, None, None)
     with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:

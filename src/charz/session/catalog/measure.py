@@ -192,7 +192,7 @@ class Measure(Calibrate, Fusion):
                 what = f"runs on {frame['hardware_name'][0]}"
                 source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=what)
                 store.store(connection, pl.concat([left, new]), row_type, [source])
-        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares predictions with them")
+        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares the measurements with predictions")
 
     def _characterize(self, part_id: str, seconds: float, quantile: float, rounds: int) -> Rows:
         """Write the part's file, add the part, measure the suite, and fit efficiency rows."""
@@ -318,7 +318,7 @@ def _check_suite_alone(options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value]
     if given:
         raise CharzError(
-            "--characterize measures a suite of its own", ", ".join(given),
+            "--characterize measures a fixed suite of models", ", ".join(given),
             next="leave these options out; --characterize takes --seconds, --quantile and --rounds",
         )  # fmt: skip
 

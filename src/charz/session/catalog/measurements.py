@@ -1,4 +1,4 @@
-"""Commands that import measured results and list them."""
+"""Commands that import and list measured results."""
 
 from __future__ import annotations
 

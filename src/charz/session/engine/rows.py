@@ -218,7 +218,7 @@ def append(
     if before is not None and before.versions != now.versions:
         before = None
     if before is None and (others := [n for n in store.names() if not _is_own(n)]) and store.get(MANIFEST) is None:
-        raise CharzError("the folder is not empty", store.place, f"it contains {some(others, 3)}", "name a new one")
+        raise CharzError("the folder is not empty", store.place, f"it contains {some(others, 3)}", "name a new folder")
     if models is not None:
         now.models = {name: number for name, number in now.models.items() if name in models}
     added: dict[str, int] = {}

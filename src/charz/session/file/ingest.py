@@ -265,11 +265,11 @@ def _in_file(path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise CharzError(
-            "not a list of models", str(path), "it is not text in UTF-8", "write one name a line"
+            "not a list of models", str(path), "the file is not text in UTF-8", "write one name per line"
         ) from error
     found = [name for line in lines if (name := line.partition("#")[0].strip())]
     if not found:
-        raise CharzError("no model named", str(path), "the list is empty", "write one name a line")
+        raise CharzError("no model named", str(path), "the list is empty", "write one name per line")
     return found
 
 
