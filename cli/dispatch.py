@@ -1,4 +1,4 @@
-"""Dispatch of commands to a session's methods, and errors as one line."""
+"""Dispatch of commands to a session's methods, and one-line reports of errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .options import (
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are imported only when called."""
+    """Group of commands. A command is imported only when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of every command."""
@@ -51,8 +51,8 @@ class LazyGroup(TyperGroup):
         """Write the first steps, and one line for each command by topic."""
         formatter.write(
             "Usage: charz [--db FILE] [--live] [--engine ADDRESS] COMMAND [ARGUMENTS]\n\n"
-            "How fast is a neural network on a machine, how many joules, how much memory, why, and\n"
-            "what would help: answers in SQL over one DuckDB file.\n\n"
+            "Predict time, energy and memory of neural networks on hardware, explain them, and find\n"
+            "improvements: SQL over one DuckDB file.\n\n"
         )
         with formatter.section("First"):
             formatter.write_dl(_FIRST)
@@ -74,10 +74,10 @@ class LazyGroup(TyperGroup):
                     ("--trust", TRUST_HELP),
                     ("--wait SECONDS", WAIT_HELP),
                     ("--version", "Print the version"),
-                    ("--help", "Show this page; `charz COMMAND --help` describes one command"),
+                    ("--help", "Print this page; `charz COMMAND --help` describes a command"),
                     (
                         f'eval "$({_COMPLETE}=source_bash charz)"',
-                        "Completion in this shell; source_zsh in zsh, source_fish in fish",
+                        "Enable completion in this shell (bash); source_zsh in zsh, source_fish in fish",
                     ),
                 ]
             )
@@ -85,11 +85,11 @@ class LazyGroup(TyperGroup):
 
 _FIRST = [
     ("charz ingest efficientnet_b0", "Ingest a model into charz.duckdb"),
-    ("charz report efficientnet_b0 --on rtx4090", "Predict it on a part"),
+    ("charz report efficientnet_b0 --on rtx4090", "Predict time, energy and memory on a part"),
     ("charz recommend efficientnet_b0 --latency 5ms", "Choose a part"),
 ]
 
-_EVERYTHING = ("charz --help", "Every command by topic")
+_EVERYTHING = ("charz --help", "List every command by topic")
 
 _COMPLETE = "_CHARZ_COMPLETE"
 """Environment variable by which a shell asks for completions."""
@@ -116,7 +116,7 @@ def root(
     rows: str = typer.Option("", "--rows", help=ROWS_HELP, show_default=False),
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
-    """Answer questions about neural networks on machines, in SQL."""
+    """Predict time, energy and memory of neural networks on hardware."""
     if version:
         typer.echo(f"charz {__version__}")
         raise typer.Exit
@@ -149,13 +149,13 @@ def run(arguments: list[str]) -> int:
 def _check_text(arguments: list[str]) -> None:
     for argument in arguments:
         if not argument.isprintable() and any(0xD800 <= ord(character) < 0xE000 for character in argument):
-            raise CharzError("an argument that is not text in UTF-8", argument, next="write it in UTF-8")
+            raise CharzError("an argument is not text in UTF-8", argument, next="write it in UTF-8")
 
 
 def _failed(error: BaseException) -> int:
     """Report an unexpected end of a run in one line, and return its exit code."""
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-        # The reader of our output has closed (`charz sql ... | head`), so nothing is printed. Typer turns this into an exit.
+        # The reader has closed the pipe (`charz sql ... | head`), so nothing is printed. Typer turns this error into an exit.
         _drop_output()
         return 0
     if isinstance(error, SystemExit):
@@ -211,7 +211,7 @@ def _fail(line: str) -> int:
 
 
 def line(found: Method | dict[str, Method]) -> str:
-    """Return the command's line in the help."""
+    """Return the line that describes a command in the help."""
     return found.first_line if isinstance(found, Method) else GROUP_LINES[next(iter(found.values())).group]
 
 

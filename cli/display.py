@@ -1,4 +1,4 @@
-"""Formatting of numbers and tables, the only place with display units."""
+"""Formatting of numbers and tables for printing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from charz.session.messages import Messages
 from charz.session.quantities import UNKNOWN
 
 LONGEST_NUMBER = 24
-"""Largest number of characters of a number with its unit; a longer text that starts with a digit is a sentence."""
+"""Largest number of characters of a number with a unit. A longer text that starts with a digit counts as a sentence."""
 
 LEAST_WIDTH = 12
 """Smallest width of a text column in a table."""
@@ -41,7 +41,7 @@ MOST_LETTERS = 4_000
 
 
 def short(text: str) -> str:
-    """Shorten a long text to its beginning and its length."""
+    """Shorten a long text to the beginning, followed by the number of characters."""
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}... ({len(text):,} letters, --format csv writes all)"
 
 
@@ -51,8 +51,8 @@ def one_line(text: str) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], keys: Sequence[int] = (0,)) -> str:
-    """Align columns under a rule; numbers, and texts that start with one, to the right. Wrap texts that are wider than their column. Where
-    the columns exceed a line, continue in further blocks, each starting with the columns of `keys`."""
+    """Format a table. Numbers, and texts that start with a number, are aligned to the right. Texts wider than their column are wrapped. If the
+    columns do not fit in a line, the table continues in further blocks, which repeat the columns of `keys`."""
     headers = [one_line(header) for header in headers]
     texts = [[cell(value) for value in row] for row in rows]
     repeated = max(1, len(keys))
@@ -93,8 +93,8 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], keys: Sequen
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> list[int]:
-    """Narrow columns to fit a line: repeated ones to half of it together or to their longest words, others to the rest. Longer words, such
-    as paths, are broken."""
+    """Narrow columns to fit a line. Repeated columns take at most half of the line together, or their longest words; other columns take the rest.
+    Longer words, such as paths, are broken."""
     found, most = list(widths), _table_width()
     if sum(width + 2 for width in widths) <= most + 2 or len(widths) == 1:
         return found
@@ -109,8 +109,8 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], repeated: int) -> lis
 
 
 def _telling(texts: Sequence[Sequence[str]], widths: Sequence[int], count: int) -> list[int]:
-    """Choose the first columns that every block repeats: all if they leave half of the line; otherwise drop, from the last, those without
-    which all rows stay distinct, and more until another column fits."""
+    """Choose the columns that every block repeats: all of the first `count` if they leave half of the line. Otherwise drop columns, from the last,
+    that are not needed to tell rows apart, then further columns until another column fits."""
 
     def distinct(columns: Sequence[int]) -> int:
         return len({tuple(row[i] for i in columns) for row in texts})
@@ -128,11 +128,11 @@ def _telling(texts: Sequence[Sequence[str]], widths: Sequence[int], count: int) 
 
 
 LEAST_ROOM = 16
-"""Smallest width that repeated columns leave for others."""
+"""Smallest width that repeated columns leave for other columns."""
 
 
 def _blocks(widths: Sequence[int], most: int, kept: Sequence[int]) -> list[list[int]]:
-    """Divide columns into blocks that fit a line; each further block begins with the kept columns."""
+    """Divide columns into blocks that fit a line. Each block after the first begins with the columns in `kept`."""
     if not widths or sum(widths) + 2 * (len(widths) - 1) <= most:
         return [list(range(len(widths)))]
     blocks = [list(kept)]
@@ -176,8 +176,8 @@ _HELD_SPACE = "\N{NO-BREAK SPACE}"
 
 
 def facts(rows: Iterable[tuple[str, str, str]]) -> str:
-    """List names with their values and descriptions, which wrap next to them or, in a narrow terminal, below; values that are sentences are
-    treated as descriptions."""
+    """List names with values and descriptions. Descriptions wrap next to the values or, in a narrow terminal, below them. A value that is a sentence
+    is printed as part of the description."""
     known = [
         (name, "", f"{value} {text}".rstrip()) if len(value) > LONGEST_NUMBER else (name, value, text)
         for name, value, text in rows
@@ -197,7 +197,7 @@ def facts(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 LEAST_TEXT, BELOW = 24, 6
-"""Smallest width of a text next to a value, and its indent on a line of its own."""
+"""Smallest width of a description next to a value, and the indent of a description below the value."""
 
 
 def _width() -> int:
@@ -225,7 +225,7 @@ def _markdown_row(parts: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def messages() -> Iterator[Messages]:
-    """Collect a session's messages, each once: warnings are printed to stderr at once, remarks after a successful answer."""
+    """Print a session's messages to stderr without repetitions: warnings immediately, remarks after a successful answer."""
     remarks: list[str] = []
     said = Messages(warn=note, remark=remarks.append, progress=progress).once()
     yield said

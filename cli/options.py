@@ -1,4 +1,4 @@
-"""Conversion of a session's method to a command: its parameters become arguments and options, its answer is written."""
+"""Conversion of a session's method to a command: the parameters become arguments and options, and the answer is printed or written."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from charz.session.parameters import Amount, File, Names, Sizes, Text
 from . import display
 from .output import Format, Texts, write, write_sections
 
-DB_HELP = "Database file; else $CHARZ_DB, else charz.duckdb in this folder."
+DB_HELP = "Database file; default $CHARZ_DB if set, else charz.duckdb in this folder."
 DATABASE = Annotated[Path | None, typer.Option("--db", help=DB_HELP, hidden=True)]
-LIVE_HELP = "Evaluate every answer now; ignore answers at hand."
+LIVE_HELP = "Evaluate every answer on demand; ignore answers at hand (precomputed predictions)."
 LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP, hidden=True)]
 ENGINE_HELP = "Evaluate the models on this Spark Connect endpoint: sc://HOST:PORT."
 ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, hidden=True)]
-ROWS_HELP = "Rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
+ROWS_HELP = "Folder of rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
 ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, hidden=True)]
-TRUST_HELP = "Allow foreign views, triggers and macros in the file, and the code that its models name, to run."
+TRUST_HELP = "Allow views, triggers and macros that charz did not create, and code that models in the file name, to run."
 TRUST = Annotated[bool, typer.Option("--trust", help=TRUST_HELP, hidden=True)]
 FORMAT_HELP = f"Output format: {', '.join(Format)}."
 _FORMAT = Annotated[Format, typer.Option("--format", help=FORMAT_HELP, hidden=True)]
 OUT_HELP = "File to write; default standard output."
 _OUT = Annotated[Path | None, typer.Option("--out", help=OUT_HELP, hidden=True)]
-FORCE_HELP = "Let --out overwrite a file that charz did not write."
+FORCE_HELP = "Allow --out to overwrite a file that charz did not write."
 _FORCE = Annotated[bool, typer.Option("--force", help=FORCE_HELP, hidden=True)]
-WAIT_HELP = "Longest wait for another charz that changes the file, in s."
+WAIT_HELP = "Longest wait for another charz process that changes the file, in s."
 _WAIT = Annotated[float, typer.Option("--wait", min=0.0, help=WAIT_HELP, hidden=True)]
-_FULL = Annotated[bool, typer.Option("--full", help="Show every table.")]
+_FULL = Annotated[bool, typer.Option("--full", help="Print every table.")]
 
 EPILOG = "`charz --help` describes the options of every command: --db, --format, --out, --force, --live, --engine, --rows, --trust, --wait."
 """Last line of a command's help."""
@@ -52,14 +52,14 @@ EPILOG = "`charz --help` describes the options of every command: --db, --format,
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of a what-if."""
+    """Changes that `charz what-if` applies."""
 
     numbers: Mapping[str, str]
-    """Numbers of parts."""
+    """Changed numbers of parts, by name."""
     sizes: Mapping[str, str]
-    """Sizes of the model."""
+    """Changed sizes of the model, by name."""
     modules: Mapping[str, str]
-    """Precisions of modules."""
+    """Precisions of modules, by pattern of the module's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Target:
 
 
 def function(method: Method, changes: Changes | None = None) -> Callable[..., None]:
-    """Make the function of a typer command; with `changes` it asks under these hypothetical numbers."""
+    """Make the function of a typer command. With `changes`, the command runs with these hypothetical changes."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     given = [p for p in inspect.signature(method.asked.rows).parameters.values() if p.name != "self"]
     own = [
@@ -132,7 +132,7 @@ def function(method: Method, changes: Changes | None = None) -> Callable[..., No
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Options before the command."""
+    """Values of options before the command's name."""
 
     is_live: bool = False
     engine: str = ""
@@ -140,7 +140,7 @@ class Before:
 
 
 def before(invoked: typer.Context) -> Before:
-    """Return the options before the called command."""
+    """Return the values of the options before the command's name."""
     found = invoked.find_root().obj
     return found if isinstance(found, Before) else Before()
 
@@ -149,7 +149,7 @@ def _check_finite(given: Mapping[str, Any]) -> None:
     """Raise `CharzError` for infinity and NaN, which typer accepts as numbers."""
     for name, value in given.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise CharzError("not a finite number", f"--{name.replace('_', '-')} {value:g}", next="write one, e.g. 60")
+            raise CharzError("not a finite number", f"--{name.replace('_', '-')} {value:g}", next="write a number, e.g. 60")
 
 
 def _answer(
@@ -161,7 +161,7 @@ def _answer(
     target: Target,
     changes: Changes | None,
 ) -> None:
-    """Ask the method, and write its answer: all sections for people or on request, else one."""
+    """Call the method, and print or write the answer: all sections in tables and with `--full`, otherwise one section."""
     sections = (*method.asked.sections, *(method.asked.more if is_full else ()))
     if any(given.get(name) is not None for name in (*method.asked.files, *method.asked.instead)):
         sections = ()
@@ -182,7 +182,7 @@ def _answer(
         _, rows, texts = asked(chosen or (sections or (None,))[0])
         write(rows, format, target.out, texts, target.force)
         if sections and chosen is None:
-            session.messages.remark(f"--section {sections[0]}; there are also {', '.join(sections[1:])}")
+            session.messages.remark(f"this is --section {sections[0]}; other sections: {', '.join(sections[1:])}")
     session.remind()
     if any(rows.is_failure for rows in found):
         raise typer.Exit(1)
@@ -193,12 +193,12 @@ def _fetched(section: str, rows: Rows, texts: Texts) -> tuple[str, Rows, Texts]:
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> inspect.Parameter:
-    """Declare a parameter for typer: positional ones become arguments, others options."""
+    """Declare a parameter for typer. Positional parameters become arguments, other parameters options."""
     given, text = typing.get_args(hint)[0], typing.get_args(hint)[1] if typing.get_origin(hint) is Annotated else None
     if typing.get_origin(hint) is not Annotated:
         given = hint
     if parameter.name == "section" and is_several:
-        option = typer.Option("--section", help="Show this table only.", show_default=False)
+        option = typer.Option("--section", help="Print this table only.", show_default=False)
         return _keyword("section", Annotated[given | None, option], None)
     if not isinstance(text, Text):
         raise TypeError(f"{parameter.name} has no `Text`")

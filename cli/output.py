@@ -1,4 +1,4 @@
-"""Output of an answer: as a table for people; as JSON, CSV, markdown or parquet for programs."""
+"""Output of an answer as a table, or as JSON, CSV, markdown or parquet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CONDITIONS = frozenset(
         "phase", "power", "scenario_id",
     }
 )  # fmt: skip
-"""Columns that move to a heading above a table where all rows agree."""
+"""Columns that move to a heading above a table if they are equal in all rows."""
 
 _NAMING = _CONDITIONS | {
     "variant",
@@ -55,7 +55,7 @@ _GROUP_ROWS = 2**17
 """Number of rows in a parquet row group."""
 
 FACTS_COLUMNS = 9
-"""Number of columns from which a single row is listed, one column a line."""
+"""Smallest number of columns for which a single row is printed as a list, one column per line."""
 
 
 class Format(StrEnum):
@@ -71,7 +71,7 @@ class Format(StrEnum):
 def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, force: bool = False) -> None:
     """Write an answer to standard output, or to a user's file or pipe; an answer without columns writes nothing.
 
-    `texts` returns the descriptions of columns, where they are shown; `force` overwrites a file that charz did not write. Raise
+    `texts` returns the descriptions of columns, which some formats print. `force` overwrites a file that charz did not write. Raise
     `CharzError` for a file that is not writable.
     """
     if not rows.columns:
@@ -98,7 +98,7 @@ def write(rows: Rows, format: Format, out: Path | None, texts: Texts = dict, for
 def write_sections(
     found: Iterable[tuple[str, Rows, Texts]], format: Format, out: Path | None, force: bool = False
 ) -> None:
-    """Write several tables: one below another; in JSON as an object; in CSV and parquet as a row for each value."""
+    """Write several tables: one below another as text, as one object in JSON, and as one row for each value in CSV and parquet."""
     pieces = _sections(found, format)
     if out is None:
         _print(pieces, is_text=format is not Format.parquet)
@@ -108,7 +108,7 @@ def write_sections(
 
 
 _LONG = ("section", "row", "column", "value", "word")
-"""Columns of several tables in one: a number goes to `value`, any other value to `word`."""
+"""Columns of a file that contains several tables. Numbers are in `value`, other values in `word`."""
 
 
 def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Iterator[bytes]:
@@ -142,12 +142,12 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
 
 
 def _header(rows: Rows) -> bytes:
-    """Return the heading that names model, part and conditions of all rows."""
+    """Return the heading with model, part and conditions that all rows share."""
     return display.fitted(f"{display.listed(rows.header.split(', '))}\n\n").encode() if rows.header else b""
 
 
 def _parted(value: Any) -> tuple[float | None, str | None]:
-    """Return a value as a number, or else as a word."""
+    """Return a value as a pair: number and None, or None and text."""
     plain = _plain(value, is_number_kept=True)
     if isinstance(plain, bool) or plain is None:
         return None, None if plain is None else "true" if plain else "false"
@@ -209,7 +209,7 @@ def _json(value: Any) -> str:
 def _cells(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], bare: Collection[str]
 ) -> tuple[Sequence[str], list[list[str]]]:
-    """Convert values to display units, given by their column's name or by a column `unit` for `..value`."""
+    """Convert values to display units. The unit is in the column's name; columns that end in `value` take the unit from the column `unit`."""
     if "unit" not in columns or not any(name.endswith("value") for name in columns):
         ends = ["" if name in bare else name for name in columns]
         return columns, [[shown(value, end) for end, value in zip(ends, row, strict=True)] for row in rows]
@@ -222,7 +222,7 @@ def _cells(
 
 
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts, bare: Collection[str] = ()) -> str:
-    """Format a table under the conditions that all rows share; format one long row as a list."""
+    """Format a table below a caption with the conditions that all rows share. A single row of many columns is formatted as a list."""
     headers = quantities.headers(columns, bare)
     is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
     same = [
@@ -242,7 +242,7 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts,
 
 
 def _derivation(rows: Sequence[Sequence[Any]]) -> str:
-    """Format a derivation: its steps under titles, each with names, values and descriptions."""
+    """Format a derivation. Each step has a title, and lines of names, values and descriptions."""
     lines = []
     for step, of_step in itertools.groupby(rows, key=lambda row: row[0]):
         lines.append(f"\n{step}\n{'=' * len(step)}")
@@ -306,7 +306,7 @@ def _plain(value: Any, is_number_kept: bool = False) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """A file whose content is read and removed piece by piece."""
+    """A buffer whose content is read and removed in portions."""
 
     def __init__(self) -> None:
         self._kept: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Pages with output of commands: a text block under `<!-- charz: COMMAND -->` contains the command's answer.
+"""Pages with output of commands: a text block below `<!-- charz: COMMAND -->` contains the output of the command.
 
 The commands of all pages run one after another in one empty folder, so that a page may ask about models that an earlier block ingested.
 `python -m charz.cli.reference` writes the blocks, `--check` compares them.
@@ -27,12 +27,12 @@ def commands(text: str, page: str = "") -> list[str]:
     """Return the commands of a page's blocks. Raise `CharzError` for a mark without a block."""
     found = [match["command"] for match in _BLOCK.finditer(text)]
     if len(found) != text.count(_MARK):
-        raise CharzError("a mark of a command without its block", page, next="write ```text and ``` below the mark")
+        raise CharzError("a mark of a command without a block", page, next="write ```text and ``` below the mark")
     return found
 
 
 def written(text: str, answers: Mapping[str, str]) -> str:
-    """Return a page with its blocks replaced by these answers, by command."""
+    """Return a page in which the blocks contain these answers, which are given by command."""
     return _BLOCK.sub(
         lambda match: f"<!-- charz: {match['command']} -->\n```text\n{answers[match['command']]}```", text
     )

@@ -20,8 +20,8 @@ _is_heard = threading.Event()
 
 
 def prepare() -> None:
-    """Open closed standard streams, escape characters that the locale cannot print, and treat SIGTERM like Ctrl-C. Both end the process
-    soon, even in a native call."""
+    """Open closed standard streams, escape characters that the locale cannot print, and treat SIGTERM like Ctrl-C. Both signals end the
+    process soon, even during a native call."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         _fill(descriptor, name, mode)
     for stream in (sys.stdout, sys.stderr):
@@ -59,7 +59,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _watch() -> None:
-    """Observe signals from a thread as they arrive; the main thread sees them only after its native call returns."""
+    """Observe signals in a separate thread as they arrive, since the main thread receives a signal only after a native call returns."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

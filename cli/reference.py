@@ -66,7 +66,7 @@ def answers(texts: Iterable[str]) -> dict[str, str]:
 
 
 def faults(answered: Mapping[str, str], root: Path = ROOT) -> list[str]:
-    """List pages with outdated output, a line each."""
+    """Return a line for each page with outdated output."""
     changed = [path for path, text in shown(root).items() if printed.written(text, answered) != text]
     return [f"{path.relative_to(root)} shows outdated output: {_NEXT}" for path in changed]
 
@@ -83,7 +83,7 @@ def _tables() -> Iterator[str]:
             yield f"\n## {module.rpartition('.')[2]}\n"
         yield f"\n### {row_type.TABLE}\n\n{ddl.table_description(row_type)}\n"
         cleared = _CLEARED.get(clears.get(row_type.TABLE, "none"))
-        more = " and of those of its architecture" if row_type.TABLE in triggers.SIBLINGS else ""
+        more = " and of other parts of its architecture" if row_type.TABLE in triggers.SIBLINGS else ""
         text = f" A changed row deletes the answers at hand of {cleared}{more}." if cleared else ""
         yield f"Key: {', '.join(row_type.KEY)}.{text}\n"
         rows = [
@@ -97,23 +97,23 @@ _CLEARED = {
     "": "all parts and models",
     "model": "the model",
     "scenario_id": "the scenario",
-    "hardware": "the part that it names",
-    "scope": "the parts in its scope",
+    "hardware": "the part that the row names",
+    "scope": "the parts in the row's scope",
     "compute_capability": "the parts of that compute capability",
     "family": "the parts of that family",
 }
-"""Extent of answers that a changed row deletes, by the column that determines it."""
+"""Description of the answers that a changed row deletes, by the column that determines the models and parts."""
 
 
 def _views() -> Iterator[str]:
     installed = _installed()
     yield "# Views\n"
     yield "The cost model. A view reads its own layer or an earlier one; every name below can be queried. Triggers in the"
-    yield "file keep the rows of a maintained table equal to `rebuild.NAME`: read it, do not write to it.\n"
-    yield "For views *at hand* the file keeps the rows of every stored run on every part, in `answer.stored`: `answer.NAME` has the"
-    yield "columns of `NAME` and reads them from there, while `NAME` evaluates them. `view_catalog.at_hand` marks these views:\n"
+    yield "file keep the rows of a maintained table equal to the view `rebuild.NAME`: read the table, do not write to it.\n"
+    yield "For some views, called *at hand*, the file stores precomputed rows for every stored run on every part. `answer.NAME` returns the"
+    yield "stored rows, while `NAME` evaluates the same rows again. `view_catalog.at_hand` marks these views:\n"
     yield from _at_hand(installed)
-    yield "\nA column passed on keeps its meaning; these are in many views:\n"
+    yield "\nA column that a view passes on keeps its meaning. Many views have these columns:\n"
     yield display.markdown(["key", "meaning"], list(KEYS.items()))
     yield from _formulas()
     for layer in layers.LAYERS:
@@ -143,9 +143,9 @@ def _at_hand(installed: Iterable[views.Installed]) -> Iterator[str]:
 
 
 _KINDS = {
-    "stored": "its rows are kept",
-    "as": "gives the kept rows of the other view in another way",
-    "derived": "reads kept rows of the cost model only",
+    "stored": "the rows of the view are stored",
+    "as": "computed from the stored rows of the other view",
+    "derived": "reads only stored rows of the cost model",
 }
 """Meaning of `view_catalog.at_hand` by its first word."""
 
@@ -262,11 +262,11 @@ def _prose(function: Any) -> str:
 
 
 _EVERY_ROW = frozenset({"source", "confidence"})
-"""Tables that every row of the catalog refers to: arrows to them would hide the others."""
+"""Tables to which every row of the catalog refers. Arrows to these tables would hide the other arrows."""
 
 
 def _diagram() -> Iterator[str]:
-    """Yield a diagram of the tables: each points to the tables whose whole key it contains, or to the most detailed of several."""
+    """Yield a diagram of the tables. A table points to each table whose whole key it contains, or to the most detailed of several such tables."""
     yield "Rows point to the tables whose keys they contain; every row of the catalog also to `source` and `confidence`.\n"
     yield "```mermaid\nerDiagram"
     named = [t for t in database.TABLES if _is_named(t) and t.TABLE not in _EVERY_ROW]
@@ -279,7 +279,7 @@ def _diagram() -> Iterator[str]:
 
 
 def _is_named(table: Any) -> bool:
-    """Return True for a table whose key has its name, so that a column of that name refers to it."""
+    """Return True for a table whose key column has the table's name, so that a column of that name refers to the table."""
     return tuple(table.KEY) in ((table.TABLE,), ("model", f"{table.TABLE}_id"))
 
 

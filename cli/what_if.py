@@ -1,4 +1,4 @@
-"""The command that runs another command with hypothetical parts."""
+"""The command that runs another command with hypothetical changes of parts and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from charz.session.parameters import Text
 from .options import DATABASE, ENGINE, EPILOG, LIVE, TRUST, Changes, before, function
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""Settings of the parser: options after the first word belong to the other command."""
+"""Settings of the parser. Options after the first word belong to the other command."""
 
 
 _TEXTS: dict[str, Text] = {
@@ -77,7 +77,7 @@ def _asked(words: Sequence[str]) -> tuple[Method, list[str]]:
 
 
 def _changes(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Return the values by the number that they change."""
+    """Map the name of each changed number to its values."""
     found: dict[str, str] = {}
     for text in given or ():
         name, sign, value = text.partition("=")

@@ -1,6 +1,6 @@
-"""charz tells how long a PyTorch model takes on a part, its energy and memory, why, and what would help, as SQL.
+"""charz predicts time, energy and memory of a PyTorch model on a hardware part, explains them, and suggests changes, in SQL.
 
-`charz.open(path)` returns a `Session`, whose methods ingest models and answer in polars frames. `charz.ingest` lowers a PyTorch model to
+`charz.open(path)` returns a `Session`, whose methods ingest models and return polars frames. `charz.ingest` lowers a PyTorch model to
 rows, `charz.schema` defines the tables, `charz.hardware_catalog` contains the parts, `charz.sql` the cost model as views, `charz.session`
 the methods, and `charz.cli` the command line.
 """
@@ -29,10 +29,11 @@ def open(
 ) -> Session:
     """Open a session with a database file: `path`, else `$CHARZ_DB`, else `charz.duckdb` in the working folder.
 
-    With `is_guarded`, SQL given to it reads the database only: no files, network or settings. With `trust`, foreign triggers and views and
-    the code of a `.pt2` may run when the file is written. `wait_s` limits the wait for another charz that changes the file [s]. With
-    `is_live`, every answer is evaluated on demand and answers at hand are ignored. With an `engine`, e.g. `sc://host:port`, the models are
-    evaluated there, over the rows that `charz export ROWS --for spark` wrote to `rows`, else to the folder PATH.rows.
+    With `is_guarded`, SQL statements can read the database only: no files, network or settings. With `trust`, triggers and views that charz
+    did not create, and the code of a `.pt2` file, may run when the database is written. `wait_s` limits the wait for another charz process
+    that changes the file [s]. With `is_live`, every answer is evaluated on demand and answers at hand (precomputed predictions) are
+    ignored. With an `engine`, e.g. `sc://host:port`, that engine evaluates the models. It reads the rows that `charz export ROWS --for
+    spark` wrote to `rows`, by default the folder PATH.rows.
     """
     from .session import Session
     from .session.access import Access

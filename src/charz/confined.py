@@ -1,4 +1,4 @@
-"""Restrictions that a process imposes on itself before it runs SQL of others: memory, writing of files, network."""
+"""Restrictions of memory, file writing and network that a process imposes on itself before it runs a user's SQL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _THREAD_BYTE, _OTHER_BYTE = 10 * 2**20, 512 * 2**20
 
 
 def limit_memory(most_byte: int) -> None:
-    """Limit this process to `most_byte` beyond its present memory, plus what is reserved but never touched; on Linux only."""
+    """Limit this process to `most_byte` beyond its present memory, plus memory that is reserved but never touched; on Linux only."""
     taken = _data_byte()
     if taken is not None:
         threads = (os.cpu_count() or 1) + 8
@@ -40,7 +40,7 @@ def limit_memory(most_byte: int) -> None:
 
 
 def watch_memory(most_byte: int, exceeded: Callable[[int], None]) -> None:
-    """Call `exceeded` with the bytes in use, from a thread, when they exceed the present ones by more than `most_byte`; on Linux only."""
+    """Call `exceeded` with the bytes in use, from a thread, when the use grows by more than `most_byte`; on Linux only."""
     before = _resident_byte()
     if before is None:
         return
@@ -54,8 +54,8 @@ def watch_memory(most_byte: int, exceeded: Callable[[int], None]) -> None:
 
 
 def limit_writing(folder: Path, most_byte: int) -> bool:
-    """Limit this thread and its later children to writing in one folder, in files of at most `most_byte`, without connections. Return False
-    and change nothing where the system cannot enforce that."""
+    """Allow this thread, and processes that it starts later, to write only in one folder, in files of at most `most_byte`, and to open no network
+    connections. Return False and change nothing if the system cannot enforce this."""
     if sys.platform != "linux":
         return False
     library = ctypes.CDLL(None, use_errno=True)

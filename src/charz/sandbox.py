@@ -1,7 +1,7 @@
-"""SQL of any user over a database, in a separate process that can only read it.
+"""Execution of a user's SQL in a separate process that can only read the database.
 
-Before the process opens the database, it gives up writing, network and memory beyond a limit (`confined`). It closes every way from SQL to files and
-settings, and returns its rows as an Arrow stream. It ends at its time limit, when its reader closes, and with the process that started it.
+Before the process opens the database, it gives up writing, network and memory beyond a limit (`confined`). It denies SQL access to other files and to
+settings, and returns rows as an Arrow stream. It ends at the time limit, when the reader closes the stream, or when the process that started it ends.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ _UNITS |= {f"{prefix}B": 1000**i for i, prefix in enumerate("KMGT", start=1)}
 _UNITS |= {f"{prefix}IB": 1024**i for i, prefix in enumerate("KMGT", start=1)}
 _AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)", re.IGNORECASE)
 LEAST_MEMORY_BYTE = 100 * 10**6
-"""Smallest memory limit: the engine takes more than it counts."""
+"""Smallest memory limit, since DuckDB uses more memory than it counts."""
 
 MOST_TIMEOUT_S = 1e9
-"""Longest time limit: system clocks overflow at ten times as much. [s]"""
+"""Longest time limit, since system clocks overflow at ten times this limit. [s]"""
 
 _ENDING = b"\0"
-"""Byte before the final status of the other process; never part of printed text."""
+"""Byte before the final status of the other process. Printed text never contains this byte."""
 
 _BATCH_ROWS = 8192
 _ENGINE_SHARE = 0.75
-"""Share of the memory that the engine may count: it takes more than it counts, about 100 MB while it spills (measured)."""
+"""Share of the memory limit that DuckDB may count, since DuckDB uses more than it counts, about 100 MB more while it spills (measured)."""
 
 NO_CODE = (
     "python_enable_replacements = false",
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
 )
-"""Settings that deny SQL Python's variables and extensions."""
+"""Settings that deny SQL access to Python's variables and to extensions."""
 
 NO_FILES = ("enable_external_access = false", "disabled_filesystems = 'LocalFileSystem'")
-"""Settings that deny SQL files and network, in this order. Without external access the file's own log is still writable; the second setting
-keeps `COPY ... TO 'FILE.wal'` from planting one."""
+"""Settings, in this order, that deny SQL access to files and network. The first setting leaves the write-ahead log of the database writable; the
+second prevents `COPY ... TO 'FILE.wal'` from writing such a log."""
 
 _NOT_HELD = re.compile(r"\b(INTERVAL|UNION|BIGNUM|UHUGEINT|BIT|TIME WITH TIME ZONE|VARIANT|GEOMETRY)\b")
-"""Types that readers of Arrow do not know or misread, also inside other types."""
+"""Pattern of types, also inside other types, that readers of Arrow do not know or misread."""
 
 Opening = Callable[..., "duckdb.DuckDBPyConnection"]
-"""Function of a module, called in the other process, that opens the database."""
+"""Function that opens the database in the other process. It is defined in a module, so that it can be pickled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Limits:
     timeout_s: float = 60.0
     """Time from the start to the last row; 0 for no limit. [s]"""
     spill_byte: int = 10 * 10**9
-    """Disk space, in a temporary folder of its own. [byte]"""
+    """Largest disk space of the query's temporary folder. [byte]"""
 
 
 def memory_byte(text: str) -> int:
-    """Parse an amount such as `4GB` or `512 MiB` into bytes. Raise `CharzError` for an invalid one."""
+    """Parse an amount such as `4GB` or `512 MiB` into bytes. Raise `CharzError` for an invalid amount."""
     match = _AMOUNT.fullmatch(text.strip())
     unit = match[2].upper() if match else ""
     if match is None or unit not in _UNITS:
@@ -129,7 +129,7 @@ def one_statement(text: str) -> str:
 
 
 def check_gives_rows(text: str) -> None:
-    """Raise `CharzError`, before it runs, for a statement that returns no rows."""
+    """Raise `CharzError` for a statement that would return no rows, without running the statement."""
     import duckdb
 
     if duckdb.extract_statements(text)[0].expected_result_type != [duckdb.ExpectedResultType.QUERY_RESULT]:
@@ -138,7 +138,7 @@ def check_gives_rows(text: str) -> None:
 
 
 def check_is_select(text: str) -> None:
-    """Raise `CharzError`, before it runs, for a statement other than a query."""
+    """Raise `CharzError` for a statement other than a query, without running the statement."""
     import duckdb
 
     if duckdb.extract_statements(text)[0].type != duckdb.StatementType.SELECT:
@@ -146,7 +146,7 @@ def check_is_select(text: str) -> None:
 
 
 def lock(connection: duckdb.DuckDBPyConnection, memory: int, spill: Path | None = None, spill_byte: int = 0) -> None:
-    """Close for good every way from SQL to files, network, Python variables and settings.
+    """Close SQL access to files, network, Python variables and settings for the rest of the connection.
 
     With a folder to spill to, the process must have given up writing elsewhere (`confined.limit_writing`).
     """
@@ -183,7 +183,7 @@ def held(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def query_failed(error: Exception, path: str = "") -> CharzError:
-    """Convert an engine's error about a query to the database at `path` into one line, without the drawing of the query."""
+    """Convert DuckDB's error about a query into one line, without the excerpt of the query. `path` is the database."""
     import duckdb
 
     from charz.schema import damage, disk
@@ -191,7 +191,7 @@ def query_failed(error: Exception, path: str = "") -> CharzError:
     if damage.is_found(error):
         return damage.error(path, error)
     if disk.is_full(error):
-        exists = "the query spills there what exceeds its memory"
+        exists = "the query writes temporary data there that exceeds its memory"
         next = "make room there, set TMPDIR to a folder elsewhere, or raise --memory"
         return CharzError("the disk is full", tempfile.gettempdir(), exists, next)
     lines = [line.strip() for line in str(error).splitlines()]
@@ -213,7 +213,7 @@ def too_long(timeout_s: float) -> CharzError:
 
 
 class Answer:
-    """Rows of a statement, read while they arrive."""
+    """Rows of a statement, which are read while they arrive."""
 
     def __init__(self, process: _Process, limits: Limits) -> None:
         import pyarrow
@@ -237,11 +237,11 @@ class Answer:
 
     @property
     def said(self) -> list[str]:
-        """Messages about what the rows leave out, complete after the last row."""
+        """Warnings about data that the rows leave out, complete after the last row."""
         return self._process.said
 
     def __iter__(self) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows in batches. Raise `CharzError` where the statement fails or reaches a limit."""
+        """Yield the rows in batches. Raise `CharzError` if the statement fails or reaches a limit."""
         import pyarrow
 
         with contextlib.suppress(pyarrow.ArrowInvalid, OSError):  # cut off: `finish` tells why
@@ -249,7 +249,7 @@ class Answer:
         self._process.finish()
 
     def table(self, most_rows: int | None = None) -> pyarrow.Table:
-        """Return all rows. Raise `CharzError`, with their number, where they exceed `most_rows` or the memory."""
+        """Return all rows. Raise `CharzError` that states the number of rows if they exceed `most_rows` or the memory limit."""
         import pyarrow
 
         kept: list[pyarrow.RecordBatch] = []
@@ -274,9 +274,9 @@ class Answer:
 
 @contextlib.contextmanager
 def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits | None = None) -> Iterator[Answer]:
-    """Yield the rows of one statement over what `opening(*arguments)` opens, in a process that ends with the block.
+    """Yield the rows of one statement, run in a process that ends with the block. `opening(*arguments)` opens the database in that process.
 
-    Raise `CharzError` where the statement fails, returns no rows, or reaches a limit.
+    Raise `CharzError` if the statement fails, returns no rows, or reaches a limit.
     """
     limits = limits or Limits()
     try:
@@ -293,9 +293,9 @@ def asked(opening: Opening, arguments: Sequence[Any], text: str, limits: Limits 
 
 
 class _Process:
-    """The other process, as a file from which its rows are read until the time limit.
+    """The process that runs the statement, in the form of a file from which rows are read until the time limit.
 
-    Its standard error is a pipe of messages, followed by its final status.
+    The standard error of the process is a pipe of messages, followed by the final status.
     """
 
     closed = False
@@ -332,14 +332,14 @@ class _Process:
         os.close(self._status)
 
     def send(self, request: bytes) -> None:
-        """Send the request. The pipe stays open: the process ends when it closes."""
+        """Send the request. The pipe stays open, since the process ends when the pipe closes."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # ended already: `finish` tells why
             self._process.stdin.write(len(request).to_bytes(8, "big") + request)
             self._process.stdin.flush()
 
     def read(self, count: int = -1) -> bytes:
-        """Read so many bytes of the rows, fewer at their end."""
+        """Read `count` bytes of the rows, or fewer at the end of the rows."""
         found = bytearray()
         while count < 0 or len(found) < count:
             chunk = self._chunk(self._rows, 2**20 if count < 0 else min(2**20, count - len(found)))
@@ -353,7 +353,7 @@ class _Process:
         return True
 
     def close(self) -> None:
-        """Do nothing: the block that started the process ends it."""
+        """Do nothing, since the block that started the process ends it."""
 
     def finish(self) -> None:
         """Raise `CharzError` unless the process has answered in full."""
@@ -369,7 +369,7 @@ class _Process:
             raise CharzError(*parts)
 
     def left_s(self) -> float | None:
-        """Return the time until the limit, None without one. Raise `CharzError` once it is exceeded. [s]"""
+        """Return the time until the time limit, or None without a limit. Raise `CharzError` once the limit is exceeded. [s]"""
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             raise too_long(self._limits.timeout_s)
@@ -382,7 +382,7 @@ class _Process:
 
 
 def answer() -> None:
-    """Run in the other process: read the request, give up all rights but reading, write the rows."""
+    """Run in the other process: read the request, give up all rights except reading, and write the rows."""
     rows = int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process ends this one
 
@@ -415,7 +415,7 @@ def answer() -> None:
 
 
 def _say(error: CharzError | None) -> None:
-    """Send the final status and exit at once: an engine still at work would delay that."""
+    """Send the final status and exit immediately, since a running query would delay a normal exit."""
     parts = (error.what, error.where, error.exists, error.next) if error else ()
     os.write(sys.stderr.fileno(), _ENDING + json.dumps(parts).encode())
     os._exit(0)

@@ -24,7 +24,7 @@ def test_a_block_is_written_and_nothing_else() -> None:
 
 
 def test_a_mark_without_its_block_is_refused() -> None:
-    with pytest.raises(CharzError, match="without its block"):
+    with pytest.raises(CharzError, match="without a block"):
         printed.commands(PAGE.replace("between\n<!-- charz: d -->\n", "between\n<!-- charz: d -->\n\n"))
 
 

@@ -135,7 +135,7 @@ def test_what_cannot_be_read(name: str, text: str, line: str, tmp_path: Path) ->
 
 def test_one_file_is_named(file: Path, tmp_path: Path) -> None:
     with charz.open(file) as db:
-        with pytest.raises(CharzError, match="one file: 0 are named"):
+        with pytest.raises(CharzError, match="one file is needed: 0 are named"):
             db.hardware.import_()
         with pytest.raises(CharzError, match="no such file"):
             db.hardware.import_(scale_sim=tmp_path / "none.cfg")

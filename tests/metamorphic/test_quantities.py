@@ -78,7 +78,7 @@ def test_a_decode_step_is_what_llm_says(db: Session, devices: int) -> None:
         kernels = ask(db, "report", **asked)
         assert kernels is not None and not kernels.is_empty()
     else:
-        with pytest.raises(CharzError, match="no kernels of a model that is split: --devices 2"):
+        with pytest.raises(CharzError, match="no section kernels for a model split over devices: --devices 2"):
             db.report(**asked)
 
 

@@ -136,7 +136,7 @@ def test_an_answer_says_what_it_leaves_out(file: Path, tmp_path: Path) -> None:
             db.compare("small,other", on="t4")
         with db.changing() as connection:
             connection.execute("UPDATE operator SET rule = NULL WHERE model = 'small' AND operator_id < 3")
-        with pytest.warns(CharzWarning, match="operators of small have no rule, its figures are too small"):
+        with pytest.warns(CharzWarning, match="operators of small have no rule, its work and time are too small"):
             db.compare("small,other", on="t4")
         with warnings.catch_warnings():
             warnings.simplefilter("error")

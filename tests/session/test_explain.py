@@ -272,5 +272,5 @@ def test_weights_that_fit_on_the_chip(file: Path, part: str, cache: str, expecte
     although they fit."""
     said = _remarks(file, "small", on=part, cache=cache)
     assert expected is None or expected in said
-    options = ("--cache weights_resident answers", "--cache weights_streamed answers")
+    options = ("--cache weights_resident assumes", "--cache weights_streamed answers")
     assert sum(option in said for option in options) == (expected is not None)

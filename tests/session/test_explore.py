@@ -301,7 +301,7 @@ def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
     ("given", "line"),
     [
         ({"vary": []}, "nothing is varied"),
-        ({"vary": "units"}, "not a number with its values: units"),
+        ({"vary": "units"}, "not a name with values: units"),
         ({"vary": "units=80:20"}, "not a range: units=80:20. The low end comes first"),
         ({"vary": "units=20:80:1"}, "not a count of values: units=20:80:1. A range has two"),
         ({"vary": "units=20.5"}, "not a count"),
@@ -423,5 +423,5 @@ def test_every_dataflow_stands_beside_the_others(db: Session) -> None:
 
 @pytest.mark.parametrize("memory", ["LPDDR5", "LPDDR9x4", "LPDDR5x0", "4"])
 def test_memory_that_there_is_not(memory: str, db: Session) -> None:
-    with pytest.raises(CharzError, match="not a kind of memory with its channels"):
+    with pytest.raises(CharzError, match="not a kind of memory with a number of channels"):
         db.explore(base="t4", vary=f"memory={memory}", models="small")

@@ -53,7 +53,7 @@ def test_the_slowest_kernel_is_darkest_and_one_without_time_lightest() -> None:
     graph.add_edge(0, 1)
     fills = re.findall(r'rx="5" fill="(#\w+)"', graph_files.svg(graph))
     assert fills == ["#c2410c", "#d89a82", "#eef2f7"]
-    assert "3 kernels, 3.00 ms; the darkest adds 2.00 ms" in graph_files.svg(graph)
+    assert "3 kernels, 3.00 ms; the darkest takes 2.00 ms" in graph_files.svg(graph)
     text = graph_files.dot(graph)
     assert '0 [label="k\\"0<\\n2.00 ms, -"' in text
     assert "  0 -> 1;" in text

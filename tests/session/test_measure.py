@@ -83,7 +83,7 @@ def test_characterize_refuses_other_parts(
 
 def test_characterize_refuses_what_its_suite_has_no_use_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(characterize, "probe", lambda: pytest.fail("probed"))
-    with Session(tmp_path / "new.duckdb") as db, pytest.raises(CharzError, match="of its own: models, --batch. Leave"):
+    with Session(tmp_path / "new.duckdb") as db, pytest.raises(CharzError, match="a fixed suite of models: models, --batch. Leave"):
         db.measure("resnet18", batch=8, characterize="mine")
 
 

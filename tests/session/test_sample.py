@@ -56,7 +56,7 @@ def test_a_sample_finds_what_is_wrong_and_says_what_it_took(
     with charz.open(path) as db:
         db.messages = Messages(remark=said.append)
         assert set(db.doctor(section="invariants")["rows"]) == {0}
-        assert any("with every model, part and scenario among them; --every checks all" in text for text in said)
+        assert any("which include every model, part and scenario; --every checks all" in text for text in said)
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"INSERT INTO {triggers.WRITING} VALUES (TRUE)")
         connection.execute("UPDATE shape SET kernel_count = kernel_count + 1")

@@ -43,7 +43,7 @@ def test_a_processor_has_its_inputs(db: Session) -> None:
 
 @pytest.mark.parametrize("section", ["run", "price", "saturation"])
 def test_a_part_without_a_link_is_left_out(db: Session, section: Any) -> None:
-    with pytest.warns(UserWarning, match="left out: kpu_t64, no link to the host is stated"):
+    with pytest.warns(UserWarning, match="left out: kpu_t64, which state no link to the host"):
         found = db.compare("small", on="kpu_t64,t4", batch=8, include_transfer=True, section=section)
     assert set(found["hardware"]) == {"t4"}
     with pytest.raises(CharzError, match="no link to the host is stated: kpu_t64"):

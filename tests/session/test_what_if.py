@@ -237,7 +237,7 @@ def test_models_of_other_sizes_answer_as_if_they_were_ingested(tmp_path: Path, f
     [
         ("report", ["small"], {"width": 8}, "not a size of this model"),
         ("sql", ["SELECT 1"], {"width": 8}, "no model to change"),
-        ("compare", [["small", "other"]], {"width": 8}, "changes of several models"),
+        ("compare", [["small", "other"]], {"width": 8}, "the changes apply to several models"),
         ("report", ["synthetic:mlp"], {"width": list(range(1, 70))}, "too many models"),
         ("report", ["torchvision:resnet18"], {"depth": 3}, "not a size of this model"),
     ],

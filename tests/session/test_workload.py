@@ -68,7 +68,7 @@ def test_a_part_that_cannot_keep_up_fails(file: Path, work: Path, capsys: pytest
         ("count: 3", "times: 3", "unknown key of a run: times"),
         ("batch: 2", "batch: two", "not a condition: .*run 1: batch two"),
         ("workload:", "title:", "unknown key of a workload: title"),
-        ("model: other, ", "", "a run without its model: .*run 2"),
+        ("model: other, ", "", "a run without a model: .*run 2"),
         ("rate_per_s: 30", "rate_per_s: .inf", "not a number above 0"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A session: ask and change a charz database from Python.
+"""Sessions: query and change a charz database from Python.
 
 Every command of `charz` is a method of the same name with the same options. It returns a polars frame in SI units; each column's name ends in its unit.
 """
@@ -79,7 +79,7 @@ class Session(
     Step,
     Refresh,
 ):
-    """A charz database: ask about models on parts, and change it.
+    """An open charz database, with a method for each command.
 
     Use it as a context manager, or `close` it. `path` is a file, else `$CHARZ_DB`, else `charz.duckdb` in the working folder; the first
     `ingest` creates a missing file.
@@ -87,12 +87,12 @@ class Session(
 
     @property
     def hardware(self) -> Hardware:
-        """Parts of the hardware catalog: list, show with sources, compare, check, add your own."""
+        """Parts of the hardware catalog: list, show with sources, compare, check, and add parts of your own."""
         return Hardware(self)
 
     @property
     def scenario(self) -> Scenario:
-        """Scenarios: the conditions under which models are asked about."""
+        """Scenarios: sets of conditions under which models are evaluated."""
         return Scenario(self)
 
     @property
@@ -102,7 +102,7 @@ class Session(
 
     @property
     def engine(self) -> Engine:
-        """An engine on this machine that evaluates the models in place of DuckDB."""
+        """Spark-compatible engine on this machine, which evaluates models in place of DuckDB."""
         return Engine(self)
 
 

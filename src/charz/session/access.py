@@ -1,4 +1,4 @@
-"""The file of a session, and the rights to it."""
+"""File of a session, and rights to use the file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Access:
     """Rights and conditions under which a session uses a file."""
 
     trust: bool = False
-    """True if views, triggers and macros from others may run when the file is written."""
+    """True if views, triggers and macros that charz did not create may run when the file is written."""
     wait_s: float = WAIT_S
     """Longest wait for another charz process that changes the file. [s]"""
     is_live: bool = False
-    """True if every answer is evaluated on demand and answers at hand are ignored."""
+    """True if every answer is evaluated on demand and precomputed answers are ignored."""
     may_ingest: bool = True
-    """True if a question may trace a model that the file lacks, which runs the model's code."""
+    """True if a command may trace a model that the file lacks, which runs the model's code."""
     engine: str = ""
     """Address of the engine that evaluates the models, e.g. `sc://host:port`; empty for DuckDB."""
     rows: str = ""
@@ -30,5 +30,5 @@ class Access:
 
 
 def database_path(path: str | Path | None = None) -> Path:
-    """Return the database file: the one given, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
+    """Return the path of the database: the given path, else `CHARZ_DB`, else `charz.duckdb` in the working directory."""
     return Path(path or os.environ.get("CHARZ_DB") or DEFAULT_DATABASE)

@@ -1,4 +1,4 @@
-"""Rows that a method returns: a polars frame in Python, a table or a file on the command line."""
+"""Rows that a method returns. Python shows them as a polars frame, the command line as a table or a file."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Rows:
     check: Callable[[], None] = lambda: None
     """Function that raises `CharzError` once the time limit is exceeded."""
     bare: frozenset[str] = frozenset()
-    """Columns printed without conversion: their unit is unknown, whatever their names end in."""
+    """Columns printed without conversion, because their unit is unknown in spite of the ending of their names."""
     header: str = ""
-    """Model, part and conditions common to all rows, printed above the table if no column tells them."""
+    """Model, part and conditions common to all rows, printed above the table if no column contains them."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""
         return [row for piece in self.pieces() for row in piece]
 
     def pieces(self, most_rows: int = PIECE_ROWS) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows as tuples, of an Arrow table in portions: tuples take ten times its memory."""
+        """Yield the rows as tuples. An Arrow table is converted in portions, since tuples take ten times the memory of Arrow columns."""
         source: Any = self.source
         if isinstance(source, Sequence):
             yield [tuple(row) for row in source]
@@ -86,7 +86,7 @@ class Rows:
 
 
 def _values(column: pyarrow.ChunkedArray) -> list[Any]:
-    """Convert a column to Python values, and times outside Python's range, such as dates B.C., to the engine's text."""
+    """Convert a column to Python values. Times outside Python's range, such as dates B.C., become the text that DuckDB writes."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
@@ -99,7 +99,7 @@ def _values(column: pyarrow.ChunkedArray) -> list[Any]:
 
 
 def of_arrow(table: pyarrow.Table, check: Callable[[], None] = lambda: None) -> Rows:
-    """Wrap an Arrow table, read until `check` raises."""
+    """Wrap an Arrow table; `check` raises `CharzError` once the time limit is exceeded."""
     return Rows(tuple(table.column_names), table, check=check)
 
 
@@ -118,17 +118,17 @@ class Asked:
     """Properties of a method that the command line reads."""
 
     rows: Callable[..., Rows]
-    """Method that returns `Rows`, not a frame."""
+    """Method that returns `Rows` in place of a frame."""
     sections: tuple[str, ...]
-    """Tables that the parameter `section` chooses from, the default first."""
+    """Names of the tables that the parameter `section` selects, the default first."""
     more: tuple[str, ...] = ()
-    """Further tables, which the command prints with `--full`."""
+    """Names of further tables, which the command prints with `--full`."""
     is_writing: bool = False
-    """True if it changes the database."""
+    """True if the method changes the database."""
     alone: tuple[str, ...] = ()
-    """Further tables that answer a different question, each printed only with the option of its name."""
+    """Names of further tables that answer a different question. The option of the same name prints such a table alone."""
     files: tuple[str, ...] = ()
-    """Parameters that name a file to write instead of tables; the answer is the file's name."""
+    """Parameters that name a file to write. The command then prints the file's name instead of tables."""
     instead: tuple[str, ...] = ()
     """Parameters that ask for one table instead of all sections."""
 
@@ -147,7 +147,7 @@ def answer(
     files: tuple[str, ...] = (),
     instead: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
-    """Turn a method that returns rows into one that returns a frame, and into a command of its name."""
+    """Turn a method that returns rows into a method that returns a frame, and into a command of the same name."""
 
     def decorated(body: Callable[Concatenate[S, P], Rows]) -> Callable[Concatenate[S, P], pl.DataFrame]:
         @functools.wraps(body)

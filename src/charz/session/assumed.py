@@ -1,4 +1,4 @@
-"""Messages about doubtful inputs of an answer, and about what it leaves out."""
+"""Messages about doubtful inputs of an answer, and about models and parts without an answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .messages import Messages
 from .scoped import Scoped
 
 MOST_FAULTY = 3
-"""Number of subjects that messages name before they count the rest."""
+"""Number of models or parts that messages name before they count the rest."""
 
 
 def note(scoped: Scoped, messages: Messages) -> None:
-    """Report what makes an answer incomplete or doubtful: missing rules, faulty numbers and assumptions."""
+    """Report the causes of an incomplete or doubtful answer: missing rules, impossible or implausible numbers, and assumptions."""
     note_unsized(scoped, messages)
     note_faulty(scoped, messages)
     note_implausible(scoped, messages)
@@ -37,7 +37,7 @@ def note_faulty(scoped: Scoped, messages: Messages) -> None:
 
 
 def note_implausible(scoped: Scoped, messages: Messages) -> None:
-    """Warn of possible but implausible numbers: wrong by a unit, or missing."""
+    """Warn of possible but implausible numbers, such as a number in a wrong unit or a missing number."""
     found = [
         *scoped.execute("SELECT hardware, implausible FROM assumed_input WHERE implausible IS NOT NULL").fetchall(),
         *scoped.execute("SELECT run.model, implausible FROM run WHERE implausible IS NOT NULL").fetchall(),
@@ -70,13 +70,13 @@ def note_other_types(scoped: Scoped, messages: Messages) -> None:
 
 
 def note_streamed(scoped: Scoped, messages: Messages) -> None:
-    """Report the parts that read weights again in every run though they would fit a software-managed memory."""
+    """Report the parts that read weights again in every run although the weights fit a software-managed memory."""
     query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY hardware, cache_level"
     found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
     if found:
         messages.remark(
-            f"weights that fit {some(found, MOST_FAULTY)} are read again in every run, as programs there do;"
-            " --cache weights_resident answers for a program that keeps them"
+            f"weights that fit {some(found, MOST_FAULTY)} are read again in every run, as usual programs do;"
+            " --cache weights_resident assumes a program that keeps the weights in that memory"
         )
 
 
@@ -86,11 +86,11 @@ def note_without_rate(scoped: Scoped, messages: Messages) -> None:
     for part, model, precision in found[:MOST_FAULTY]:
         messages.warn(f"{model} has no answer on {part}, which does not compute in {precision}")
     if len(found) > MOST_FAULTY:
-        messages.warn(f"{len(found) - MOST_FAULTY} more have no answer, since their parts lack an element type")
+        messages.warn(f"{len(found) - MOST_FAULTY} more pairs of model and part have no answer, since the part lacks an element type")
 
 
 def _said(known: Sequence[tuple[str, str, float | None, str]], of: str, field: str) -> str:
-    """Format a number, its value and the valid range; for a row without a number's name, its first number."""
+    """Format the name, value and valid range of a number. For a field that names a row, format the first number of the row."""
     for owner, name, value, rule in known:
         if owner in (of, "*") and (name == field or name.startswith(f"{field}.")):
             return f"{name} {'is missing' if value is None else f'= {value:g}'} ({rule})"
@@ -110,4 +110,4 @@ def note_unsized(scoped: Scoped, messages: Messages) -> None:
     names = " ".join(name for name, _ in found[:3])
     of = names if len(found) == 1 else f"{len(found)} models"
     have, whose = "has" if count == 1 else "have", "its" if len(found) == 1 else "their"
-    messages.warn(f"{operators} of {of} {have} no rule, {whose} figures are too small: `charz models {names} --unsized`")
+    messages.warn(f"{operators} of {of} {have} no rule, {whose} work and time are too small: `charz models {names} --unsized`")

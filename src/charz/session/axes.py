@@ -13,20 +13,20 @@ from charz.schema.units import MULTIPLES, in_si, multiples
 from .parameters import MOST, Amount, File, Names, Sizes
 
 MOST_SIZES = 1000
-"""Largest number of sizes on one axis; each is a scenario on every part."""
+"""Largest number of sizes on one axis; each size becomes a scenario on every part."""
 
 _EXAMPLES = {"s": "5ms", "J": "50mJ", "byte": "8GiB", "W": "15W"}
 
 
 def names(given: Names | None) -> list[str]:
-    """Split names, each once. `,key=value` and `,train` belong to a model's name: a setting and its backward pass."""
+    """Split a text into names at commas and drop repeated names. `,key=value` (a setting) and `,train` (the backward pass) belong to a model's name."""
     texts: Iterable[str] = [given] if isinstance(given, str) else given or ()
     parts = (part.strip() for text in texts for part in re.split(r",(?!\s*(?:[\w.]+=|train\b))", text))
     return list(dict.fromkeys(part for part in parts if part))
 
 
 def sizes(given: Sizes | None) -> list[int]:
-    """Parse sizes, sorted, each once. Raise `CharzError` for an invalid one."""
+    """Parse sizes into a sorted list without repetitions. Raise `CharzError` for an invalid size."""
     if given is None:
         return []
     if isinstance(given, int):
@@ -57,14 +57,14 @@ def _checked(size: int) -> int:
 
 
 def check_size(what: str, size: int) -> int:
-    """Return the size. Raise `CharzError` for one that overflows the views' counts."""
+    """Return the size. Raise `CharzError` for a size below 1 or above `MOST`, which would overflow counts."""
     if not 1 <= size <= MOST:
         raise CharzError(f"{what} out of range", str(size), f"1 to {MOST:,} is possible")
     return size
 
 
 def amount(given: Amount | None, unit: str, option: str) -> float | None:
-    """Parse a limit into SI units (`s`, `J`, `byte` or `W`). Raise `CharzError` for a text without such a unit."""
+    """Parse a limit into SI units (`s`, `J`, `byte` or `W`). Raise `CharzError` for a text without a known unit."""
     if given is None or not isinstance(given, str):
         return given
     match = re.fullmatch(r"\s*((?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,2})?)\s*([A-Za-zµ]*)\s*", given)
@@ -77,7 +77,7 @@ def amount(given: Amount | None, unit: str, option: str) -> float | None:
 
 
 def quantity(given: Amount, unit: str, name: str) -> float:
-    """Parse a number with or without its unit (`2TB/s`, `1.2GHz`, `20pJ/byte`) into SI units; `unit` is that of `name`, empty for a count.
+    """Parse a number with or without its unit (`2TB/s`, `1.2GHz`, `20pJ/byte`) into SI units. `unit` is the unit of the field `name`, empty for a count.
     Raise `CharzError` for an invalid number or another unit."""
     if not isinstance(given, str):
         return given
@@ -92,7 +92,7 @@ def quantity(given: Amount, unit: str, name: str) -> float:
 
 
 def one_of(kind: str, value: str, known: Iterable[str]) -> str:
-    """Return the word. Raise `CharzError` for an unknown one."""
+    """Return the value. Raise `CharzError` for a value that is not in `known`."""
     listed = list(known)
     if value not in listed:
         raise CharzError(f"unknown {kind}", value, f"there are {', '.join(listed)}")
@@ -100,7 +100,7 @@ def one_of(kind: str, value: str, known: Iterable[str]) -> str:
 
 
 def cache_state(value: str) -> str:
-    """Return the state of the caches when a run begins. Raise `CharzError` for an unknown one."""
+    """Return the state of the caches when a run begins. Raise `CharzError` for an unknown state."""
     return one_of("cache state", value, CACHE_STATES)
 
 

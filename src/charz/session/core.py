@@ -1,4 +1,4 @@
-"""The session's core: it narrows views to a question."""
+"""Core of a session, which limits views to the models, parts and scenarios of a question."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Core(Targets):
     """A session that answers questions about models on parts."""
 
     def asked(self, question: Question, *views: str) -> Scoped:
-        """Return a connection whose views answer for a question alone: its models, parts and scenarios.
+        """Return a connection whose views contain only the models, parts and scenarios of a question.
 
-        Report in one line what cannot run; raise `CharzError` where nothing can. With the `views` of the answer,
-        report its doubtful inputs too. The connection is kept for the next question about the same.
+        Report in one line the combinations that cannot run. Raise `CharzError` if no combination can run. With the `views` of the answer, also
+        report doubtful inputs of the answer. The connection is cached for the next equal question.
         """
         self.connection()  # drops the connections if another file has replaced this one
         key = repr(question)
@@ -55,7 +55,7 @@ class Core(Targets):
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[Said]:
-        """Record the messages of the block, so that each later question can repeat them."""
+        """Record the messages of the block, so that later equal questions can repeat the messages."""
         said: Said = []
         messages = self.messages
         self.messages = Messages(
@@ -88,8 +88,9 @@ class Core(Targets):
     def _taken(
         self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
     ) -> dict[tuple[str, ...], list[Triple]]:
-        """Return the targets by group of models, where a group is the models with the same choices when asked alone: trained models take backends that
-        train, a checkpoint's model takes its format. Report the groups without a target; raise the first error if all lack one."""
+        """Return the targets of each group of models. The models of a group take the same backends and precisions: models with a backward pass take
+        backends that train, and models of a checkpoint take the format of the checkpoint. Report the groups without a target. Raise the first
+        error if no group has a target."""
         groups = self._alike(models, question)
         found: dict[tuple[str, ...], list[Triple]] = {}
         refused: list[tuple[tuple[str, ...], CharzError]] = []
@@ -112,7 +113,8 @@ class Core(Targets):
     def _taken_alike(
         self, models: Sequence[str], parts: Sequence[str], question: Question, runs: Sequence[Mapping[str, Any]]
     ) -> list[Triple]:
-        """Return the targets of models with the same choices. Report what does not run; raise `CharzError` if nothing runs."""
+        """Return the targets of models that take the same backends and precisions. Report the combinations that do not run. Raise `CharzError` if no
+        combination runs."""
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred)
@@ -125,7 +127,7 @@ class Core(Targets):
         return targets
 
     def _alike(self, models: Sequence[str], question: Question) -> list[tuple[str, ...]]:
-        """Group the models that take the same backends and precisions when asked alone."""
+        """Group the models that take the same backends and precisions in a question about one model."""
         query = "SELECT model, is_training, stored_policy FROM model WHERE list_contains(?, model) ORDER BY model"
         is_stored = question.is_as_stored and not question.precisions
         groups: dict[tuple[bool, str | None], list[str]] = {}
@@ -134,7 +136,7 @@ class Core(Targets):
         return [tuple(names) for names in groups.values()] or [()]
 
     def target(self, question: Question, *views: str) -> tuple[Scoped, dict[str, Any]]:
-        """Call `asked` for one model on one part under one scenario; return also its keys and conditions."""
+        """Call `asked` for one model on one part under one scenario. Also return keys and conditions of this target."""
         ((batch,),) = self.connection().execute(
             "SELECT default_batch FROM model WHERE model = ?", [self.model_name(question.models[0])]
         ).fetchall()  # fmt: skip
@@ -143,7 +145,7 @@ class Core(Targets):
         return scoped, scoped.target
 
     def _runs(self, question: Question) -> list[dict[str, Any]]:
-        """Return runs as columns of a scenario, without those that depend on the target."""
+        """Return the runs of a question as columns of a scenario, without the columns that depend on the target."""
         runs = question.runs or [
             {"batch": batch, "sequence": sequence}
             for batch in question.batches or [1]
@@ -153,7 +155,7 @@ class Core(Targets):
         return [{**run, "power": cap, **question.fields} for run in runs for cap in caps]
 
     def scope_of(self, model: str, parts: Sequence[str]) -> Scope:
-        """Return the session's scope narrowed to one model and to these parts, if any."""
+        """Return the session's scope limited to one model, and to the named parts if there are any."""
         chosen = tuple(self.part_name(name) for name in parts) or self._scope.hardware
         return Scope((model,), chosen, self._scope.scenarios)
 
@@ -165,7 +167,7 @@ class Core(Targets):
         runs: Sequence[Mapping[str, Any]],
         taken: Mapping[tuple[str, ...], Sequence[Triple]],
     ) -> Scoped:
-        """Return a new connection scoped to these runs; `taken` are the targets by model."""
+        """Return a new connection limited to these runs. `taken` maps groups of models to targets."""
         from charz.sql import scopes
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
@@ -188,7 +190,7 @@ class Core(Targets):
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of a scenario with defaults filled in, without its number (`numbered`)."""
+        """Return the columns of a scenario with defaults filled in, without the scenario's number, which `numbered` adds."""
         values = _DEFAULTS | dict(fields)
         for size in ("batch", "sequence", "context"):
             if values[size] is not None:
@@ -198,9 +200,9 @@ class Core(Targets):
     def numbered(
         self, wanted: Sequence[Mapping[str, Any]], writing: duckdb.DuckDBPyConnection | None = None
     ) -> tuple[list[dict[str, Any]], set[int]]:
-        """Return the scenarios with their numbers in the file, or with new ones, and the set of numbers already in the file.
+        """Return the scenarios with their numbers in the file or with new numbers, and the set of numbers already in the file.
 
-        Pass the connection that will write them, since another process may add scenarios in the meantime.
+        Pass the connection that will write the scenarios, since another process may add scenarios in the meantime.
         """
         same = [name for name in _DEFAULTS if name != "origin"]
         query = f"SELECT min(scenario_id), {', '.join(same)} FROM scenario GROUP BY ALL"
@@ -215,7 +217,7 @@ class Core(Targets):
         return rows, known.intersection(row["scenario_id"] for row in rows)
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Report which models have no run of these sizes; raise `CharzError` where no model has one."""
+        """Report the models that have no run of these sizes. Raise `CharzError` if no model has such a run."""
         query = "SELECT run.model, count(DISTINCT run.scenario_id) / count(DISTINCT (run.backend, run.precision)) FROM run GROUP BY 1"
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
@@ -227,7 +229,7 @@ class Core(Targets):
         most = max(counted.values())
         fewer = [model for model, count in counted.items() if count < most]
         if fewer:
-            self.messages.warn(f"left out: some of the sizes, which {', '.join(fewer)} lacks")
+            self.messages.warn(f"left out: some of the sizes for {', '.join(fewer)}, which cannot run them")
 
     def _no_run(self, scoped: Scoped, model: str, run: Mapping[str, Any]) -> CharzError:
         query = "SELECT is_batch_symbolic, has_context, default_batch, default_sequence FROM model WHERE model = ?"
@@ -242,7 +244,7 @@ class Core(Targets):
 
 
 def _runs_taken(taken: Mapping[tuple[str, ...], Sequence[Triple]]) -> str:
-    """Return a condition on runs that leaves each model the backends and precisions of its own targets."""
+    """Return an SQL condition on runs that limits each model to the backends and precisions of that model's targets."""
     from charz.sql.scopes import listed
 
     if len(taken) == 1:
@@ -273,4 +275,4 @@ _DEFAULTS: dict[str, Any] = {
     "power": None,
     "origin": "user",
 }
-"""Columns of a scenario with their defaults."""
+"""Default value of each column of a scenario."""

@@ -1,4 +1,4 @@
-"""Time limits for queries of this process, and their errors in one line."""
+"""Time limits and one-line error messages for queries of this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def shut(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close for good every way from a file's views to other files, the network and Python variables. Spilling to temporary files still works."""
+    """Close the access of a file's views to other files, the network and Python variables. Spilling to temporary files still works."""
     ((is_open,),) = connection.execute("SELECT current_setting('enable_external_access')").fetchall()
     spill = [f"temp_directory = {ddl.literal(str(unfinished.spill()))}"] if is_open else []
     for setting in (*NO_CODE, *spill, "enable_external_access = false"):
@@ -24,7 +24,7 @@ def shut(connection: duckdb.DuckDBPyConnection) -> None:
 
 @contextlib.contextmanager
 def guarded(connection: duckdb.DuckDBPyConnection, timeout_s: float) -> Iterator[None]:
-    """Run a query, stop it after `timeout_s` (0: never), and report its errors in one line."""
+    """Stop the query in the block after `timeout_s` (0: never), and report errors of the query in one line."""
     import duckdb
 
     with _time_limit(connection, timeout_s):

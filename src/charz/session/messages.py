@@ -11,7 +11,7 @@ from types import FrameType
 
 
 class CharzWarning(UserWarning):
-    """A warning of one line about what an answer leaves out."""
+    """A one-line warning about something that an answer leaves out."""
 
 
 def _warn(text: str) -> None:
@@ -23,17 +23,17 @@ def _warn(text: str) -> None:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    """Return True for a function of charz, or of a library called between two of them."""
+    """Return True for a function of charz, or of a library that calls charz back."""
     module = str(frame.f_globals.get("__name__"))
     return module.partition(".")[0] in ("charz", "contextlib", "functools")
 
 
 Progress = Callable[[str, int], contextlib.AbstractContextManager[Callable[[str], None]]]
-"""Function of a title and a number of steps. Its context gives a function to call with the result of each step."""
+"""Function that takes a title and a number of steps and returns a context. The context yields a function to call with the result of each step."""
 
 
 def no_progress(_: str, __: int) -> contextlib.AbstractContextManager[Callable[[str], None]]:
-    """Return a progress that shows nothing."""
+    """Report no progress."""
     return contextlib.nullcontext(lambda _: None)
 
 
@@ -42,14 +42,14 @@ class Messages:
     """Receivers of a session's messages."""
 
     warn: Callable[[str], None] = _warn
-    """Receiver of warnings: what an answer leaves out or cannot tell."""
+    """Receiver of warnings: parts, conditions or numbers that an answer leaves out."""
     remark: Callable[[str], None] = lambda _: None
-    """Receiver of remarks: assumptions of an answer, and actions."""
+    """Receiver of remarks: assumptions of an answer, and actions of charz."""
     progress: Progress = no_progress
     """Receiver of the progress of long work."""
 
     def once(self) -> Messages:
-        """Return receivers that pass each line once."""
+        """Return receivers that drop repeated lines."""
         said: set[str] = set()
 
         def once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""A session's method as a command and a tool."""
+"""Methods of a session, as commands and as tools of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from .answer import Asked
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A session's method that is a command."""
+    """A method of a session that is also a command."""
 
     name: str
     group: str
-    """Name of the group of commands that contains it; empty for a command outside of groups."""
+    """Name of the group that contains the command; empty for a command outside of groups."""
     owner: type
     asked: Asked
 
     @property
     def help(self) -> str:
-        """Its docstring."""
+        """Docstring of the method."""
         return inspect.getdoc(self.asked.rows) or ""
 
     @property
     def first_line(self) -> str:
-        """The first sentence of its docstring."""
+        """First paragraph of the docstring, in one line."""
         return " ".join(self.help.partition("\n\n")[0].split())
 
 
 def methods_of(owner: type) -> dict[str, Method | dict[str, Method]]:
-    """Return every command's method by its name, and those of a group by the group's name."""
+    """Map the name of each command to its method, and the name of each group to the methods of the group."""
     found: dict[str, Method | dict[str, Method]] = {m.name: m for m in _methods(owner, "")}
     for group, property_ in vars(owner).items():
         if isinstance(property_, property):

@@ -1,4 +1,4 @@
-"""The methods of a session that are commands and tools."""
+"""List of the session's methods that are commands and tools."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ __all__ = ["Method", "methods"]
 
 
 def methods() -> dict[str, Method | dict[str, Method]]:
-    """Return every command's method by its name, and those of a group by the group's name."""
+    """Map the name of each command to its method, and the name of each group to the methods of the group."""
     return methods_of(Session)

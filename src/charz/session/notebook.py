@@ -1,4 +1,4 @@
-"""The display of an answer in a notebook."""
+"""Display of an answer in a notebook."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SHOWN_ROWS = 60
 
 
 class Frame(pl.DataFrame):
-    """A polars frame in SI units that a notebook shows in display units. Frames computed from it are plain."""
+    """A polars frame in SI units that a notebook shows in display units. Operations on the frame return ordinary polars frames."""
 
     bare: frozenset[str] = frozenset()
-    """Columns shown without conversion of units."""
+    """Columns that are shown without conversion of units."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, bare: frozenset[str]) -> Self:
@@ -29,7 +29,7 @@ class Frame(pl.DataFrame):
         return made
 
     def _repr_html_(self, **_: Any) -> str:
-        """Render the first rows in display units, with a column's own name on hover."""
+        """Render the first rows in display units, with the full name of a column on hover."""
         titles = zip(self.columns, headers(self.columns, self.bare), strict=True)
         head = "".join(f'<th title="{escape(printable(name))}">{escape(printable(title))}</th>' for name, title in titles)
         rows = self.head(SHOWN_ROWS).iter_rows()

@@ -1,4 +1,4 @@
-"""Base of a session: it opens and closes the file or the engine, and writes it."""
+"""Base of a session, which opens, closes and writes the database, and connects to an engine."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from .engine.rows import Manifest
 
 FILLED_U = 10.0
-"""Largest work for which a writing command fills missing answers. [CPU time of ten million empty passes of a Python loop]"""
+"""Largest work for which a writing command computes missing answers at hand. [CPU time of ten million empty passes of a Python loop]"""
 
 LIMIT = " LIMIT {top}"
-"""End of a section's order where its list may be long."""
+"""End of the ORDER BY clause of a section that can have many rows."""
 
 Section = tuple[str, tuple[str, ...], str]
 """A view, its columns and the order of its rows."""
 
 KEPT_SCOPED = 4
-"""Number of scoped connections that are kept for the next question."""
+"""Number of connections that are cached for later questions."""
 
 
 class Opened:
-    """A database file and the scope of the questions about it."""
+    """A database file, and the models, parts and scenarios to which questions are limited."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Opened:
         self._engine: tuple[Endpoint, Manifest] | None = None
         self._of_file: list[str] = []
         self._is_lenient = False
-        """Whether a file is opened of which answers could be wrong: to say why."""
+        """True if a file with wrong objects may be opened, to diagnose the file."""
 
     def __enter__(self) -> Self:
         return self
@@ -156,12 +156,12 @@ class Opened:
         return self._opened[1]
 
     def remind(self) -> None:
-        """Warn about the file, as for every answer: changed shipped rows, and objects that charz did not create."""
+        """Warn about changed shipped rows and objects that charz did not create. Every answer repeats this warning."""
         for line in (self._parent or self)._of_file:
             self.messages.warn(line)
 
     def _tell_of_cache(self) -> None:
-        """Report which kept files were made anew, and why."""
+        """Report the cached files that were created again, with the reason."""
         for line in cache.said():
             self.messages.warn(line)
 
@@ -182,7 +182,7 @@ class Opened:
     def endpoint(self) -> tuple[Endpoint, Manifest]:
         """Return the engine that evaluates this session's models, and the manifest of the rows that it reads.
 
-        Raise `CharzError` where no engine answers, where it does not see the rows, or where they differ from the file.
+        Raise `CharzError` if no engine answers, if the engine cannot read the rows, or if the rows differ from the file.
         """
         if self._parent:
             return self._parent.endpoint()
@@ -210,16 +210,16 @@ class Opened:
         return self._engine
 
     def rows_place(self) -> str:
-        """Return the folder of the engine's rows: the one named, else `FILE.rows`."""
+        """Return the folder of the engine's rows: the folder that the user named, else `FILE.rows`."""
         return self.access.rows or f"{self.path}.rows"
 
     def stays_here(self, what: str) -> None:
-        """Raise `CharzError` in a session with an engine, for what changes the file or supposes a change."""
+        """Raise `CharzError` in a session with an engine. Call this before changes of the file, also hypothetical ones."""
         if self.access.engine:
             raise CharzError("not available with an engine", what, next="leave out --engine")
 
     def scoped_on(self, cursor: duckdb.DuckDBPyConnection, scope: Extent | None, keeps_costs: bool = False) -> Scoped:
-        """Return a connection whose views answer for a scope, evaluated here or on the session's engine."""
+        """Return a connection whose views are limited to a scope, evaluated by DuckDB or the session's engine."""
         if self.access.engine:
             from .engine.remote import Remote
 
@@ -258,8 +258,8 @@ class Opened:
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield a connection for one transaction, and replace the file when the block ends without an error.
 
-        Missing answers at hand are then filled, unless that takes long. A session with an engine writes only what the engine has computed
-        (`is_engine_done`).
+        At the end, missing answers at hand are computed, unless this takes long. A session with an engine may write only results of the
+        engine (`is_engine_done`).
         """
         if not is_engine_done:
             self.stays_here("a change of the file")
@@ -275,7 +275,7 @@ class Opened:
                 self._fill(connection)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Fill missing answers at hand, or tell the user that it takes long."""
+        """Compute missing answers at hand, or report that they are missing if this takes long."""
         from charz.sql import answers
 
         lacking = answers.missing(connection)
@@ -286,14 +286,14 @@ class Opened:
             self.messages.remark(f"{lacking.count:,} answers at hand filled")
 
     def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
-        """Fill missing answers in the caller's transaction, show progress, and return their number."""
+        """Compute missing answers at hand in the caller's transaction, show progress, and return the number of answers."""
         from charz.sql import answers
 
         with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
             return answers.fill(connection, lacking, done)
 
     def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
-        """Return a session on this connection with a narrower scope or hypothetical changes of parts."""
+        """Return a session on the same connection with a narrower scope or hypothetical changes of parts."""
         if changes:
             self.stays_here("a what-if")
         return type(self)(
@@ -344,20 +344,20 @@ class Opened:
     def listed(
         self, scoped: Scoped, section: Section, top: int, of: str, beside: Sequence[str] = (), **named: str
     ) -> Rows:
-        """Return the rows of a section. Where its order ends in a limit, cut them and report how many are left out."""
+        """Return the rows of a section. If the section's order ends in a limit, return the first `top` rows and report the number of other rows."""
         view, columns, order = section
         found = scoped.rows(view, columns, order.removesuffix(LIMIT).format(**named), beside=beside)
         return self.cut(found, top, of) if order.endswith(LIMIT) else found
 
     def cut(self, found: Rows, top: int, of: str = "rows") -> Rows:
-        """Return the first rows of an answer, and report how many are left out."""
+        """Return the first `top` rows of an answer, and report the number of other rows."""
         frame = found.frame()
         if len(frame) > top:
             self.messages.warn(f"left out: {len(frame) - top} further {of}; --top {len(frame)} lists all")
         return replace(found, source=frame.head(top))
 
     def texts(self, views: Sequence[str]) -> dict[str, str]:
-        """Return the description of each column of some views; the first view wins where several have a column."""
+        """Return the description of each column of some views. If several views have a column, the first view applies."""
         query = "SELECT column_name, description FROM view_column WHERE view = ?"
         found: dict[str, str] = {}
         for view in reversed(views):

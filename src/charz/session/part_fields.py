@@ -1,4 +1,4 @@
-"""Numbers of a part: their tables and columns, and their valid values."""
+"""Tables, columns and valid values of the numbers of a part."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class PartField:
     bounds: tuple[float, float]
     """Smallest and largest valid value (`number_rule`)."""
     words: tuple[str, ...] = ()
-    """Valid words, for a field that is a word."""
+    """Valid words, if the value of the field is a word."""
 
     def value(self, given: Amount, name: str) -> float | str:
-        """Parse a value, into SI units or a word; `name` is its name in messages. Raise `CharzError` for an invalid one."""
+        """Parse a value into a number in SI units or a word. `name` names the value in messages. Raise `CharzError` for an invalid value."""
         if self.words:
             return self.word(str(given), name)
         return self.checked(quantity(given, self.unit, name), f"{name}={given}")
 
     def word(self, given: str, name: str) -> str:
-        """Expand a word, which may be short. Raise `CharzError` for an unknown one."""
+        """Expand the short name of a word. Raise `CharzError` for an unknown word."""
         return one_of(name, SHORT.get(given, given), self.words)
 
     def checked(self, value: float, text: str) -> float:
-        """Return the value. Raise `CharzError` for one out of bounds."""
+        """Return the value. Raise `CharzError` for a value out of bounds."""
         least, most = self.bounds
         if not least <= value <= most:  # NaN is not
             raise CharzError("no part has such a number", text, f"numbers from {least:g} to {most:g} are possible")
@@ -61,7 +61,7 @@ class PartField:
 
 
 def part_fields(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[PartField]:
-    """Return every number that a part has a row for, known or not, and every energy, stated or derived."""
+    """Return the field of every number in the part's rows, also of unknown numbers, and of every stated or derived energy."""
     from charz.hardware_catalog.part import ENERGY_UNITS, ORDINALS, SECTIONS
     from charz.schema.catalog.price import Price
     from charz.sql.scopes import ENERGY
@@ -102,8 +102,8 @@ def _bounds(rules: Mapping[ranges.Place, ranges.Bounds], place: str) -> ranges.B
 
 
 def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ...] = ()) -> PartField:
-    """Find a number of a part by its field or by a unique end of it; `also` are other names that the user may have meant. Raise
-    `CharzError` with the nearest names."""
+    """Find a number of a part by the name of its field or by a unique ending of this name. Raise `CharzError` with the nearest names for an unknown
+    name. `also` lists further names that the user may have meant."""
     found = [part_field for part_field in known if part_field.field == field] or [
         part_field for part_field in known if part_field.field.endswith(f".{field}")
     ]
@@ -121,7 +121,7 @@ def named(known: list[PartField], hardware: str, field: str, also: tuple[str, ..
 def _keys(
     connection: duckdb.DuckDBPyConnection, row_type: type[Row], hardware: str
 ) -> list[tuple[tuple[str, str], ...]]:
-    """Return the keys of a part's rows in a table, the part first."""
+    """Return the keys of a part's rows in a table. Each key begins with the part."""
     names = ", ".join(map(ddl.quote, row_type.KEY))
     query = f"SELECT {names} FROM {row_type.TABLE} WHERE hardware = ? ORDER BY ALL"
     return [tuple(zip(row_type.KEY, row, strict=True)) for row in connection.execute(query, [hardware]).fetchall()]

@@ -84,7 +84,7 @@ def _three_digits(value: float) -> str:
 
 
 def shown(value: float | bool | None, column: str) -> str:
-    """Format a number in the display unit of its column's name, and a truth value as a word."""
+    """Format a number in a display unit that the column's name determines, and a truth value as a word."""
     unit = UNITS.get(ending(column))
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -107,7 +107,7 @@ def count(value: float) -> str:
 
 
 def headers(columns: Sequence[str], bare: Collection[str] = ()) -> list[str]:
-    """Return column names without units and without duplicates: equal names are extended by their quantity. Names in `bare` stay."""
+    """Return headings: column names without units. Equal headings are extended by the name of the quantity. Names in `bare` stay."""
     found = [name if name in bare else _header(name) for name in columns]
     for lengthened in (
         [name if name in bare else _longer(name) for name in columns],
@@ -119,10 +119,10 @@ def headers(columns: Sequence[str], bare: Collection[str] = ()) -> list[str]:
 
 
 _QUANTITIES = {"s": "time", "J": "energy", "W": "power", "byte": "bytes", "USD": "cost", "1/s": "rate"}
-"""Quantities measured in a unit, added to ambiguous headings."""
+"""Name of the quantity measured in each unit, which extends ambiguous headings."""
 
 _SAID = {"J": ("energy", "edp"), "USD": ("cost", "price")}
-"""Words of which a heading in this unit contains at least one: `token_j` becomes "token energy"."""
+"""Words by unit. A heading without any of these words is extended by the first: `token_j` becomes "token energy"."""
 
 
 def _longer(column: str) -> str:

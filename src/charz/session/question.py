@@ -32,11 +32,11 @@ from .parameters import (
 )
 
 SINGLE = "fp32"
-"""Single precision. A question that names no precision gets what the backend computes fp32 in by default."""
+"""Single precision. In a question that names no precision, the backend's default precision policy replaces fp32."""
 
 PREFERRED_PRECISIONS = (SINGLE, "bf16", "fp16", "int8")
-"""Precision policies to try where a question names none: a part takes the first one that it computes in. Those of its family
-(`hardware_family.assumed_precision`) come first."""
+"""Precision policies to try if a question names no precision. A part takes the first policy that it computes in. The policies that its family
+assumes (`hardware_family.assumed_precision`) are tried before."""
 
 DEFAULT_MODE = "default"
 """Name of a part's default power mode."""
@@ -48,16 +48,16 @@ SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
 """Policies of language model servers, tried like `PREFERRED_PRECISIONS`, 16 bits first."""
 
 TARGET = ("model", "hardware", "backend", "precision", "batch", "sequence")
-"""Columns that identify a target to people."""
+"""Columns that identify a target in printed tables."""
 
 
 HEADER = ("model", "hardware", "backend", "precision", "batch", "sequence", "power")
-"""Columns that a heading above an answer names where the table lacks them."""
+"""Columns that the heading above a table lists unless the table has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Axes of a question; an empty axis takes the defaults."""
+    """A question about models on parts. An empty axis takes the defaults."""
 
     models: Sequence[str] = ()
     hardware: Sequence[str] = ()
@@ -68,9 +68,10 @@ class Question:
     caps: Sequence[str] = ()
     """Power modes by name, or limits such as `150w`; empty means each part's default."""
     every_backend: bool = False
-    """True if, without `backends`, a part takes every backend that runs on it except unfused counterparts, not the assumed one alone."""
+    """True if, without `backends`, a part takes every backend that runs on the part except unfused counterparts. False if a part takes the assumed
+    backend only."""
     is_as_run: bool = False
-    """True if a precision's default backend (`default_backend`) replaces every backend where a row names one."""
+    """True if a part takes only the usual backend for a precision, if a row of `default_backend` names one."""
     with_counterparts: bool = False
     """True if `every_backend` includes unfused counterparts."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -78,15 +79,15 @@ class Question:
     runs: Sequence[Mapping[str, Any]] = ()
     """Runs as columns of a scenario. They replace the product of batches and sequences."""
     preferred: Sequence[str] = PREFERRED_PRECISIONS
-    """Policies to try without `precisions`, after those that the family assumes. A server of language models tries these alone."""
+    """Policies to try without `precisions`, after the policies that the family assumes. Servers of language models try only these policies."""
     is_first: bool = True
     """True if, without `precisions`, a part takes the first policy only."""
     is_as_stored: bool = False
-    """True if, without `precisions`, a model takes the policy of its checkpoint, where all models of the question have the same."""
+    """True if, without `precisions`, models take the policy of their checkpoint, provided that all have the same policy."""
     is_strict: bool = False
-    """True if a preferred fp32 means fp32, not the backend's default for it."""
+    """True if a preferred fp32 means exactly fp32, not the backend's default policy."""
     serves: bool = False
-    """True if, without `backends`, a part takes a server of language models where one runs on it."""
+    """True if, without `backends`, a part takes a backend that serves language models, provided that such a backend runs on the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def of_axes(
     cap: Caps,
     fields: dict[str, Any] | None = None,
 ) -> Question:
-    """Make a question about every combination of the axes; an axis left open takes the defaults."""
+    """Make a question about every combination of the arguments. Omitted arguments take the defaults."""
     return Question(
         names(models),
         names(on),
@@ -139,7 +140,7 @@ def single(
     cap: Cap = None,
     include_transfer: IncludeTransfer = False,
 ) -> Question:
-    """Make a question about one target; an axis left open takes the defaults."""
+    """Make a question about one target. Omitted arguments take the defaults."""
     return Question(
         [model],
         [on],
@@ -153,7 +154,7 @@ def single(
 
 
 def transferred(includes: bool) -> dict[str, float]:
-    """Return the condition that all inputs are transferred over the host's link before a run, if included."""
+    """Return the condition of a run that includes the transfer of all inputs over the host's link, or no condition."""
     return {"input_host_fraction": 1.0} if includes else {}
 
 
@@ -165,8 +166,8 @@ def served(
     version: Versions = None,
     kv_precision: KvPrecisions = None,
 ) -> Question:
-    """Turn a question into one about a served language model, if any of these conditions is given: phase, context, devices, server
-    versions, format of keys and values."""
+    """Turn a question into a question about a served language model if any of these conditions is given: phase, context, devices, version of the
+    server, format of the KV cache."""
     if phase is None and context is None and devices is None and version is None and kv_precision is None:
         return question
     phase = one_of("phase", phase or ("decode" if context else "forward"), PHASES)

@@ -14,7 +14,8 @@ from .answer import Asked, Rows
 
 
 def saving(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a method with a parameter `out` a command that writes this file and returns its name; `example` is such a name."""
+    """Turn a method with a parameter `out` into a command that writes its picture to the file `out` and returns the file's name. The error for a
+    missing `out` suggests the file name `example`."""
 
     def decorated(draw: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(draw)

@@ -1,4 +1,4 @@
-"""A connection whose views answer one question."""
+"""Connection whose views are limited to one question."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Said = list[tuple[bool, str]]
 
 
 LIGHT = ("run", "part_support", "assumed_input", "part_fault", "rule_fault")
-"""Maintained tables that are scoped for every question; others are scoped when a query reads them."""
+"""Maintained tables that are limited for every question. Other tables are limited when a query reads them."""
 
 
 _CONDITIONS = ("power", "engine_version", "kv_precision", "device_count")
-"""Conditions outside a target's keys, for each of which a question may name several values."""
+"""Conditions that are not among a target's keys, and of which a question may name several values."""
 
 _CHOICE = ("model", "hardware", "backend", "precision")
 """Key columns of the chosen targets."""
@@ -39,22 +39,22 @@ _CHOSEN = "chosen_target"
 """Temporary table of the chosen targets."""
 
 _AT_HAND = re.compile(rf'\b{ANSWERS}"?\s*\.\s*"?\w+', re.IGNORECASE)
-"""A relation of the schema `answer`, which always answers for the whole file."""
+"""Pattern of a relation in the schema `answer`, which always contains the whole file."""
 
 _DYNAMIC = frozenset({"query", "query_table"})
-"""Functions that read a relation whose name need not occur in the statement."""
+"""SQL functions that may read a relation whose name does not occur in the statement."""
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a statement in lower case, since the engine ignores case."""
+    """Return the words of a statement in lower case, since SQL ignores case."""
     return set(re.findall(r"\w+", text.lower()))
 
 
 class Scoped:
-    """A connection whose views answer one question only.
+    """A connection whose views are limited to the models, parts and scenarios of one question (the scope).
 
-    The relations that a statement names decide what is scoped. Answers at hand serve the relations that `answers` keeps, and those that
-    depend on these alone; live views serve all others.
+    Only relations that a statement names, and relations that these read, are limited. Views with answers at hand, and views that depend on them
+    alone, read the answers at hand. All other views are evaluated live.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class Scoped:
         keeps_costs: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        """Set what is scoped: without a scope the views answer for the whole file. `known` is the file's catalog of relations; `is_live`
-        ignores answers at hand; `keeps_costs` evaluates the costs once for all views that read them."""
+        """Limit the views to `scope`; None means the whole file. `known` is the file's catalog of relations. `is_live` ignores answers at hand.
+        `keeps_costs` evaluates the costs once for all views that read the costs."""
         self._connection, self.scope = connection, scope
         self._is_live, self._keeps_costs, self._progress = is_live, keeps_costs, progress
         self._is_answered = False
         self._held: set[str] = set()
-        """Names of relations that are temporary tables or views over these."""
+        """Names of relations that are temporary tables, or views over temporary tables."""
         self._named: set[str] = set()
         self._is_limited = False
         self.notes: Said | None = None
-        """Messages about doubtful inputs of the answers; None until they are asked for."""
+        """Messages about doubtful inputs of the answers; None until they are collected."""
         if scope is not None:
             from charz.sql.installed import catalog
 
@@ -86,7 +86,7 @@ class Scoped:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection with every view scoped."""
+        """The connection, with every view limited to the scope."""
         self._prepare(self._known.relations if self.scope else ())
         return self._connection
 
@@ -95,13 +95,13 @@ class Scoped:
         self._connection.close()
 
     def prepared(self, statement: str) -> duckdb.DuckDBPyConnection:
-        """Return the connection after scoping what a user's statement reads, by name or through the user's views and macros."""
+        """Limit the relations that a user's statement reads, directly or through the user's views and macros, and return the connection."""
         if self.scope is not None:
             self._prepare(self._read_by(statement))
         return self._connection
 
     def limit(self, taken: Mapping[tuple[str, ...], Collection[Triple]]) -> None:
-        """Limit each model to its own targets, where a part would run a model on another model's choice."""
+        """Limit each model to its own targets, if the scope would also run it on targets that only another model takes."""
         pairs = {names: {target[1:] for target in targets} for names, targets in taken.items()}
         every = {target for targets in taken.values() for target in targets}
         self._is_limited = any(
@@ -116,12 +116,12 @@ class Scoped:
             self._connection.execute(query, [list(column) for column in zip(*rows, strict=True)])
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement of charz after scoping the relations that it names."""
+        """Limit the relations that a statement of charz names, and run the statement."""
         self._prepare_named(query)
         return self._connection.execute(query, list(values))
 
     def sql(self, query: str, values: Sequence[Any] = ()) -> duckdb.DuckDBPyRelation:
-        """Return a query of charz, not yet evaluated, after scoping the relations that it names."""
+        """Limit the relations that a query of charz names, and return the query unevaluated."""
         self._prepare_named(query)
         return self._connection.sql(query, params=list(values) or None)
 
@@ -130,7 +130,7 @@ class Scoped:
             self._prepare(_words(query) & self._known.relations.keys())
 
     def _read_by(self, statement: str) -> set[str]:
-        """Return the relations named in a statement, and in the user's views and macros that it names."""
+        """Return the relations named in a statement, or in the text of the user's views and macros that the statement names."""
         words: set[str] = set()
         waiting = [statement]
         while waiting:
@@ -143,20 +143,20 @@ class Scoped:
 
     @functools.cached_property
     def _own_views(self) -> list[tuple[str, str]]:
-        """The user's views in the file, each with its text."""
+        """Name and text of each view that a user created in the file."""
         from charz.sql.installed import own_views
 
         return own_views(self._connection)
 
     @functools.cached_property
     def _own_macros(self) -> list[tuple[str, str]]:
-        """The user's macros in the file, each with its text; charz keeps none there."""
+        """Name and text of each macro in the file. All of them are a user's, since charz stores no macros."""
         from charz.sql.installed import own_macros
 
         return own_macros(self._connection)
 
     def _prepare(self, names: Iterable[str]) -> None:
-        """Scope some relations."""
+        """Limit relations to the scope."""
         from charz.sql import evaluate
 
         new = set(names).difference(self._named, self._held)
@@ -177,7 +177,7 @@ class Scoped:
             self._cost()
 
     def _covers(self, name: str) -> bool:
-        """Return True if answers at hand and the file alone answer for a relation."""
+        """Return True if a relation can be read from answers at hand and the file, without live views."""
         from charz.sql import answers
 
         assert self.scope is not None
@@ -190,7 +190,7 @@ class Scoped:
         return rows is None or all(row["scenario_id"] in self.scope.stored for row in rows)  # type: ignore[union-attr]
 
     def _answer(self) -> None:
-        """Answer relations from rows at hand where all are there, or where the missing ones take less work than all."""
+        """Read relations from answers at hand if all rows are present, or if computing the missing rows takes less work than computing all."""
         from charz.sql import answers, evaluate
 
         assert self.scope is not None
@@ -208,7 +208,7 @@ class Scoped:
         self._held |= answers.show(self._connection, self._known)
 
     def _cost(self) -> None:
-        """Evaluate the costs once for all views that read them."""
+        """Evaluate the costs once for all views that read the costs."""
         from charz.sql import evaluate
 
         if evaluate.COSTED not in self._held:
@@ -219,7 +219,7 @@ class Scoped:
             self._held.add(evaluate.COSTED)
 
     def _hold(self, wanted: Iterable[str]) -> None:
-        """Scope the relations that the wanted ones depend on, and that are not scoped yet."""
+        """Limit the wanted relations, and the relations that they depend on, unless they are limited already."""
         from charz.sql import holder
 
         assert self.scope is not None
@@ -234,9 +234,9 @@ class Scoped:
         values: Sequence[Any] = (),
         beside: Sequence[str] = (),
     ) -> Rows:
-        """Return columns of a view, or all; `tail` follows the relation, with `values` for its parameters.
+        """Return some columns of a view, by default all. The query ends in `tail`, which contains WHERE and ORDER BY clauses with parameters `values`.
 
-        `beside` names views of the same grain whose columns may be selected too. Conditions of which the question names several values become columns.
+        `beside` names views of the same grain, whose columns may be selected too. Conditions of which the question names several values become columns.
         """
         source = self._joined(view, *beside)
         if columns:
@@ -252,12 +252,12 @@ class Scoped:
 
     @functools.cached_property
     def varied(self) -> tuple[str, ...]:
-        """Conditions with several values that no key names: without them two rows could not be told apart."""
+        """Conditions with several values that are not among the keys. Rows that differ only in such a condition need it as a column."""
         rows = list(self.scope.scenarios or ()) if self.scope else []
         return tuple(name for name in _CONDITIONS if len({row[name] for row in rows}) > 1)
 
     def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Insert the conditions that an answer must name after the last key of a target."""
+        """Insert the conditions in `varied` after the last key of a target."""
         behind = max((i for i, name in enumerate(columns, 1) if name in KEYS), default=0)
         return (*columns[:behind], *(name for name in self.varied if name not in columns), *columns[behind:])
 
@@ -284,13 +284,13 @@ class Scoped:
         return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
     def keep(self, view: str) -> None:
-        """Evaluate a view once for several later questions."""
+        """Evaluate a view once, and store its rows for later queries."""
         query = "SELECT 1 FROM duckdb_tables() WHERE temporary AND table_name = ?"
         if not self.value(query, [view]):
             self.execute(f"CREATE TEMP TABLE {view} AS SELECT * FROM {view}")
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Return the first column of the first row of a query; None without a row."""
+        """Return the first column of the first row of a query, or None if the query returns no row."""
         rows = self.execute(query, values).fetchall()
         return rows[0][0] if rows else None
 

@@ -1,4 +1,4 @@
-"""Choice of the parts, backends and precisions that a question asks."""
+"""Choice of the parts, backends and precisions of a question."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ SAID_PARTS = 3
 
 
 class Targets(Opened):
-    """Names of a question, checked, and the targets that they select."""
+    """Check of the names in a question, and selection of targets by these names."""
 
     def model_name(self, name: str) -> str:
-        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown one."""
+        """Return the name of an ingested model. Raise `CharzError` with similar names for an unknown name."""
         known = self._names("model")
         if name in known:
             return name
-        raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists what is there")
+        raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists the ingested models")
 
     def _check_computes(self, models: Sequence[str]) -> None:
-        """Raise `CharzError` for a named model without kernels; without names, report all such models of the file."""
+        """Raise `CharzError` for a named model without kernels. If no model is named, report all models of the file without kernels."""
         query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"
         idle = [name for (name,) in self.connection().execute(query).fetchall()]
         asked = [name for name in models if name in idle]
         if asked:
-            next = "leave it out, or ingest what computes"
+            next = "leave it out, or ingest a model that computes"
             raise CharzError("a model without operators has no answers", ", ".join(asked), next=next)
         if idle and not models:
             self.messages.warn(f"left out: {', '.join(idle)}, which have no operators")
 
     def part_name(self, name: str) -> str:
-        """Return a part's id by any of its names. Raise `CharzError` with similar names for an unknown one."""
+        """Return the id of a part, given its id, name or alias. Raise `CharzError` with similar names for an unknown name."""
         from charz.hardware_catalog import names
 
         part = names.resolve(self.catalog(), name)
@@ -65,8 +65,8 @@ class Targets(Opened):
                     raise unknown_name(kind, name, names)
 
     def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
-        """Return the precision policies of the models' checkpoint if all have the same, in the order in which a part tries them. A part
-        without fp8 reads fp8 weights and computes in 16 bits."""
+        """Return the precision policies of the models' checkpoints, in the order in which a part tries them, if all checkpoints have the same policy.
+        A part without fp8 reads fp8 weights and computes in 16 bits."""
         if not question.is_as_stored:
             return ()
         query = "SELECT any_value(stored_policy) FROM model WHERE list_contains(?, model)"
@@ -102,7 +102,7 @@ class Targets(Opened):
         return [{**run, "engine_version": named.get(run.get("engine_version")) or run.get("engine_version")} for run in runs]
 
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:
-        """Raise `CharzError` for a version that none of the backends has, and for an unknown precision of keys and values."""
+        """Raise `CharzError` for a version that none of the backends has, and for an unknown format of the KV cache."""
         if wanted := {run["engine_version"] for run in runs if run.get("engine_version")}:
             query = "SELECT engine_version FROM engine_version WHERE list_contains(?, backend) ORDER BY ALL"
             known = [name for (name,) in self.connection().execute(query, [sorted(backends)]).fetchall()]
@@ -114,7 +114,7 @@ class Targets(Opened):
                 raise unknown_name("precision", name, known)
 
     def _check_caps(self, parts: Sequence[str], caps: Sequence[str]) -> None:
-        """Raise `CharzError` for a word that names neither a power mode nor a limit in watts; report the parts that lack a mode."""
+        """Raise `CharzError` for a word that names neither a power mode nor a limit in watts; report the parts that lack a named mode."""
         for cap in caps:
             if cap == DEFAULT_MODE:
                 continue
@@ -133,7 +133,7 @@ class Targets(Opened):
                     "or write a limit as 150w",
                 )
             if lacking := [part for part in parts if part not in able]:
-                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which have no such mode")
+                self.messages.warn(f"left out: {cap} on {', '.join(lacking)}, which lack this mode")
 
     def _check_limit(self, parts: Sequence[str], cap: str) -> None:
         """Raise `CharzError` for a limit below the lowest setting of a part, and name that setting."""
@@ -142,7 +142,7 @@ class Targets(Opened):
         if low := {part: watt for part, watt in least.items() if watt > float(cap.removesuffix("w"))}:
             named = ", ".join(f"{part} at {watt:g}w" for part, watt in low.items())
             raise CharzError(
-                "a limit below the lowest setting of the board", cap, f"the lowest: {named}", "ask for that"
+                "a limit below the lowest setting of the board", cap, f"the lowest: {named}", "ask for the lowest or more"
             )
 
     def _untrained(self, models: Sequence[str]) -> set[str]:
@@ -152,13 +152,14 @@ class Targets(Opened):
         return self._training("NOT trains") if is_training else set()
 
     def _training(self, which: str) -> set[str]:
-        """Return the backends and policies that train, or those that do not."""
+        """Return the backends and policies that meet the condition `which`: `trains` or `NOT trains`."""
         policies = "SELECT policy AS name, policy NOT IN (FROM untrained_policy) AS trains FROM precision_policy"
         query = f"SELECT name FROM (SELECT backend AS name, trains FROM backend UNION {policies}) WHERE {which}"
         return {name for (name,) in self.connection().execute(query).fetchall()}
 
     def _trained(self, question: Question, untrained: set[str]) -> Question:
-        """Return the question without names that do not train. Report these; raise `CharzError` where an axis is empty without them."""
+        """Return the question without backends and precisions that do not train, and report the removed names. Raise `CharzError` if no name remains
+        on an axis."""
         backends, precisions, preferred = (
             [name for name in values if name not in untrained]
             for values in (question.backends, question.precisions, question.preferred)
@@ -174,8 +175,8 @@ class Targets(Opened):
     def _targets(
         self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str]
     ) -> list[Triple]:
-        """Return the targets of a question. A part takes each named backend, else the one assumed on it, in each named precision, else in
-        the first that it computes in. No part named means all."""
+        """Return the targets of a question. Each part takes every named backend, by default the backend assumed on the part, in every named precision,
+        by default the first precision that the part computes in. By default the question asks all parts."""
         connection = self.connection()
         assumed_by_part = {} if question.precisions or question.serves else self._assumed_precisions(untrained)
         order = "hardware, serves = ? DESC, is_default DESC, backend"
@@ -225,8 +226,8 @@ class Targets(Opened):
         return sorted(able)
 
     def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
-        """Return the targets whose inputs may come from host memory, if the question asks for that: host processors, and parts with a link.
-        Report the others; raise `CharzError` where none is left."""
+        """Filter the targets of a question that includes the transfer of inputs: only host processors and parts with a link to the host can receive
+        inputs from host memory. Report the other parts; raise `CharzError` if no target remains."""
         if not question.fields.get("input_host_fraction"):
             return targets
         linked = {
@@ -240,9 +241,9 @@ class Targets(Opened):
         found = [target for target in targets if target[0] in linked]
         if lost := sorted({part for part, *_ in targets} - linked):
             if not found:
-                next = "ask without --include-transfer, or state an interconnect `pcie` of the part"
+                next = "leave out --include-transfer, or add an interconnect `pcie` to the part"
                 raise CharzError("no link to the host is stated", ", ".join(lost), next=next)
-            self.messages.warn(f"left out: {', '.join(lost)}, no link to the host is stated")
+            self.messages.warn(f"left out: {', '.join(lost)}, which state no link to the host")
         return found
 
     def _assumed_precisions(self, untrained: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -252,7 +253,7 @@ class Targets(Opened):
         return {part: tuple(p for p in policies if p and p not in untrained) for part, *policies in found}
 
     def _say_mixed(self, targets: Sequence[Triple]) -> None:
-        """Report which parts are asked in other precisions than the rest."""
+        """Report the precisions of each part if they differ between parts."""
         asked: dict[str, set[str]] = {}
         for part, _, precision in targets:
             asked.setdefault(part, set()).add(precision)
@@ -264,14 +265,14 @@ class Targets(Opened):
             self.messages.warn(f"precisions differ: {'; '.join(told)}; --precision sets one for all")
 
     def usual_policy(self, parts: Sequence[str], backends: Sequence[str]) -> str:
-        """Return the policy of a question that names none, or single precision where it would have several."""
+        """Return the default policy of a question about these parts and backends, or single precision if the default differs between targets."""
         parts = [self.part_name(name) for name in parts] or list(self._scope.hardware)
         question = Question(hardware=parts, backends=backends)
         found = {policy for *_, policy in self._targets(parts, question, question.preferred, set())}
         return found.pop() if len(found) == 1 else SINGLE
 
     def _usual_policies(self, untrained: Collection[str] = ()) -> dict[tuple[str, str], str]:
-        """Return the default policy of each backend on each part, which replaces single precision where none is named."""
+        """Return the default policy of each backend on each part. It replaces single precision in questions that name no precision."""
         query = "SELECT hardware, backend, precision FROM part_support WHERE precision = default_precision"
         found = self.connection().execute(query).fetchall()
         return {(part, backend): policy for part, backend, policy in found if policy not in untrained}
@@ -284,7 +285,7 @@ class Targets(Opened):
         targets: Sequence[Triple],
         untrained: set[str],
     ) -> None:
-        """Report which named backends and precisions do not run on which part; raise `CharzError` where nothing runs."""
+        """Report the named backends and precisions that a part does not run. Raise `CharzError` if no target remains."""
         reasons = []
         for part in parts:
             backends = {backend for name, backend, _ in targets if name == part}
@@ -318,7 +319,7 @@ class Targets(Opened):
         if not supported:
             return CharzError("no backend runs on this part", part, "none", "add a row to backend_support")
         if untrained.issuperset(supported):
-            return CharzError("nothing that runs on this part trains", part, self._has(part))
+            return CharzError("no backend of this part trains", part, self._has(part))
         if backends and not set(backends) & set(supported):
             where = f"{', '.join(backends)} on {part}"
             return CharzError("this backend does not run on this part", where, self._has(part))
@@ -326,12 +327,12 @@ class Targets(Opened):
         return CharzError("this part does not compute in this precision", where, self._computes_in(part))
 
     def _backends(self, part: str) -> list[str]:
-        """Return the backends that run on a part, the assumed one first."""
+        """Return the backends that run on a part, the assumed backend first."""
         query = "SELECT backend FROM supported_backend WHERE hardware = ? ORDER BY serves, is_default DESC, backend"
         return [name for (name,) in self.connection().execute(query, [part]).fetchall()]
 
     def _has(self, part: str) -> str:
-        """Tell a part's backends, without unfused counterparts."""
+        """List a part's backends in a message, without unfused counterparts."""
         which = "hardware = ? AND NOT is_counterpart ORDER BY serves, is_default DESC, backend"
         query = f"SELECT backend FROM supported_backend WHERE {which}"
         return f"it has {', '.join(name for (name,) in self.connection().execute(query, [part]).fetchall())}"

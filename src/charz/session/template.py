@@ -1,6 +1,6 @@
-"""A database without models in the user's cache, since copying it is seconds faster than reading the catalog and binding the views.
+"""Template in the user's cache: a database without models. A copy of the template is seconds faster than loading the catalog and views.
 
-Its file name is a hash of everything it is made from, so another charz never takes it. It is omitted where the cache is not writable.
+The name of the template is a hash of its inputs, so a charz with other inputs never uses it. No template is made if the cache is not writable.
 """
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _MADE_FROM = ("schema", "sql", "hardware_catalog")
 """Folders of the package whose code and data determine the content of an empty database."""
 _SUFFIXES = frozenset({".py", ".sql", ".csv", ".yaml"})
 _WAIT_S = 60.0
-"""Maximum wait for another process that makes the template. [s]"""
+"""Time limit to wait for another process that makes the template. [s]"""
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
 _own: dict[Path, Own] = {}
-"""Descriptions of templates by the path of their kept files, read once for each process."""
+"""Descriptions of templates by path of the cached file, read once per process."""
 
 
 def ready(fill: Fill) -> Path | None:
-    """Return the path of the template, made with `fill` if missing, or None if the cache is unusable."""
+    """Return the path of the template, or None if the cache is unusable. `fill` fills a missing template."""
     fingerprint = _fingerprint()
     name = f"empty-{fingerprint}"
     if path := cache.find(name, ".duckdb"):
@@ -52,7 +52,7 @@ def ready(fill: Fill) -> Path | None:
             part.unlink()
             with file.replace(part, create=True) as connection:
                 fill(connection)
-            if _fingerprint() != fingerprint:  # somebody edits charz meanwhile
+            if _fingerprint() != fingerprint:  # the code of charz was edited meanwhile
                 return None
             return cache.keep(part, name, ".duckdb")
     except (OSError, CharzError, duckdb.IOException):
@@ -61,8 +61,8 @@ def ready(fill: Fill) -> Path | None:
 
 
 def own(fill: Fill) -> Own | None:
-    """Return the description of the template, kept in the cache since reading the template takes a tenth of a second; return None
-    without a template."""
+    """Return the description of the template, or None without a template. The description is cached, since reading the template takes a tenth of a
+    second."""
     from charz.sql import foreign
 
     name = f"own-{verdicts.charz()}"

@@ -1,4 +1,4 @@
-"""Verdicts on examined files, kept in the user's cache, so that an unchanged file is not examined again."""
+"""Cache of the findings about database files, so that an unchanged file is not examined again."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from charz.sql.foreign import Found
 
 _NAME = "examined"
 _MOST = 256
-"""Files whose verdicts are kept."""
+"""Largest number of files whose findings are cached."""
 
 State = list[int | str]
-"""State of a file and version of the charz that examines it."""
+"""Device, inode, size and times of a file, and a hash of the charz that examines the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The findings about a file."""
+    """Findings about a file."""
 
     found: Found
     altered: dict[str, int] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Verdict:
 
 
 def state(path: Path) -> State | None:
-    """Return the state of a file and this charz's version, or None if the file is missing or has a write-ahead log."""
+    """Return device, inode, size and times of a file with a hash of charz, or None if the file is missing or has a write-ahead log."""
     if not path.is_file() or path.with_name(f"{path.name}.wal").exists():
         return None
     try:
@@ -43,7 +43,7 @@ def state(path: Path) -> State | None:
 
 
 def read(now: State | None) -> Verdict | None:
-    """Read this charz's verdict on a file in a state, or None."""
+    """Return the cached findings about a file in this state, or None if there are no such findings."""
     kept = None if now is None else _kept().get(_key(now))
     if kept is None or kept["state"] != now:
         return None
@@ -52,7 +52,7 @@ def read(now: State | None) -> Verdict | None:
 
 
 def write(now: State, verdict: Verdict) -> None:
-    """Keep the verdict on a file in a state."""
+    """Store the findings about a file in this state."""
     kept = _kept()
     kept.pop(_key(now), None)
     kept[_key(now)] = {"state": now, **dataclasses.asdict(verdict)}
@@ -72,7 +72,7 @@ def _key(now: State) -> str:
 
 @functools.cache
 def charz() -> str:
-    """Hash what determines the examination of a file; this is cheaper than a hash of all inputs of a template."""
+    """Return a hash of the code and data of charz that determine the findings about a file. It is cheaper than the hash of a template."""
     root = views.ROOT.parent / "hardware_catalog"
     files = sorted([*root.glob("parts/*/*.yaml"), *root.glob("tables/*.csv"), *(views.ROOT.parent / "schema").glob("*.py")])
     changed = [(str(path), path.stat().st_mtime_ns) for path in files]

@@ -1,7 +1,7 @@
-"""The file of a session: its creation, reading and change.
+"""Creation, reading and change of a session's database.
 
-A new database consists of tables, catalog, default scenarios, views and maintained tables. It is assembled here, since the packages that
-own them are independent.
+A new database consists of tables, catalog, default scenarios, views and maintained tables. They are assembled here, since the
+packages that define them are independent.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LISTED = 5
 
 
 def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.DuckDBPyConnection:
-    """Return a read-only connection to the database, with the views of this charz.
+    """Return a read-only connection to the database, with the views of this version of charz.
 
-    Views of an older charz are replaced first. With `create`, a missing file is created.
+    Views of an older version are replaced first. With `create`, a missing file is created.
     """
     if create and not path.exists():
         with change(path, access=access):
@@ -53,7 +53,7 @@ def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.
 
 
 def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError` for a file with the views of a newer charz, which this one would replace by older views."""
+    """Raise `CharzError` for a file with the views of a newer charz, which would otherwise be replaced by older views."""
     known = about.read(connection)
     made = known.get("charz_version", "")
     if known.get("views_fingerprint") != views.fingerprint() and _numbers(made) > _numbers(__version__):
@@ -73,8 +73,8 @@ def change(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a copy that replaces the database when the block ends without an error.
 
-    Raises `CharzError` for a file with views, triggers or macros that are not charz's own, unless it is trusted; and for any file
-    whose macros shadow functions, except that `repairs` drops them from a trusted file.
+    Raise `CharzError` for an untrusted file with views, triggers or macros that charz did not create, and for any file whose macros shadow
+    functions. With `repairs`, such macros are dropped from a trusted file instead.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
     scenarios, views and maintained tables.
@@ -101,12 +101,12 @@ def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     if whole.shadowing:
         raise _shadowed(whole.shadowing, path)
     if found := whole.acting:
-        next = "--trust writes it all the same, e.g. `charz doctor --repair --trust`"
+        next = "--trust writes the file anyway, e.g. `charz doctor --repair --trust`"
         raise CharzError("the database contains objects that charz did not create", str(path), some(found, _LISTED), next)
 
 
 def _refuse_shadowing(connection: duckdb.DuckDBPyConnection, path: Path, drops: bool) -> None:
-    """Raise `CharzError` if macros shadow functions, or drop these macros."""
+    """Drop macros that shadow functions if `drops` is set; otherwise raise `CharzError` for such macros."""
     from charz.sql import foreign
 
     if names := foreign.shadowing(connection):
@@ -121,7 +121,7 @@ def _shadowed(names: Sequence[str], path: Path) -> CharzError:
 
 
 def own() -> Own:
-    """Describe a file without models."""
+    """Return the description of a database without models, with which other databases are compared."""
     from charz.sql import foreign
 
     if known := template.own(_complete):
@@ -133,7 +133,7 @@ def own() -> Own:
 
 
 _own_in_memory: list[Own] = []
-"""Description of a file without models, if no template can be kept."""
+"""Description of a database without models, if the cache cannot store a template."""
 
 
 def examined(
@@ -143,11 +143,11 @@ def examined(
     refuses: bool = True,
     opened: State | None = None,
 ) -> list[str]:
-    """Return the warnings for every answer from a file: objects that charz did not create, and changed shipped rows.
+    """Return the warnings that accompany every answer from a file: objects that charz did not create, and changed shipped rows.
 
-    Raises `CharzError` if macros shadow functions, or if objects of charz are changed and the file is not trusted. A file is examined
-    once, and again after a change: `opened` is its state before the connection was made, and a verdict is read or kept only if the
-    file still has that state.
+    Raise `CharzError` if macros shadow functions, or if objects of charz are changed and the file is not trusted. A file is examined
+    once, and again after a change. `opened` is the file's state before the connection was made. Cached findings are read or written only
+    if the file still has that state.
     """
     from charz.sql import foreign
 
@@ -175,8 +175,8 @@ def _refuse(found: Found, path: Path, access: Access) -> None:
     if found.shadowing:
         raise _shadowed(found.shadowing, path)
     if found.changed and not access.trust:
-        next = "`charz doctor --repair --trust` puts charz's own in their place, --trust reads it all the same"
-        what = "objects of charz in the database are not as charz made them"
+        next = "`charz doctor --repair --trust` restores the objects of charz, --trust reads the file anyway"
+        what = "objects of charz in the database were changed"
         raise CharzError(what, str(path), some(found.changed, _LISTED), next)
 
 
@@ -186,16 +186,16 @@ def _said(verdict: Verdict) -> list[str]:
     if others := [*verdict.found.changed, *verdict.found.further]:
         lines.append(f"the database contains objects that charz did not create: {some(others, _LISTED)}")
     if verdict.found.lacking:
-        lines.append(f"the database lacks {some(verdict.found.lacking, _LISTED)}: `charz doctor --repair` puts them back")
+        lines.append(f"the database lacks {some(verdict.found.lacking, _LISTED)}: `charz doctor --repair` restores them")
     if count := sum(verdict.altered.values()):
         tables = ", ".join(f"{table} {number}" for table, number in sorted(verdict.altered.items()))
-        is_are = "row is" if count == 1 else "rows are"
-        lines.append(f"{count:,} shipped {is_are} not as charz ships them ({tables}): `charz hardware sync` lists them")
+        rows = "row was" if count == 1 else "rows were"
+        lines.append(f"{count:,} shipped {rows} changed ({tables}): `charz hardware sync` lists the changes")
     return lines
 
 
 def empty() -> duckdb.DuckDBPyConnection:
-    """Return a read-only connection to a database without models: the template, else one in memory."""
+    """Return a read-only connection to a database without models: the template, else a database in memory."""
     if path := template.ready(_complete):
         return file.connect(path)
     return _in_memory()
@@ -212,7 +212,7 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
 
 
 def apart(path: Path) -> duckdb.DuckDBPyConnection:
-    """Return a connection to a temporary database without models. Without triggers, its maintained tables do not follow changes."""
+    """Return a connection to a temporary database without models and triggers, so that maintained tables do not follow changes."""
     from charz.sql import triggers
 
     if template_path := template.ready(_complete):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from charz.ingest.measurements.kineto import Call
 
 Pair = tuple[dict[str, Any] | None, "Call | None"]
-"""A kernel and its counterpart in the trace; None for a missing one."""
+"""A predicted kernel and its counterpart in the trace; None where one of the two is missing."""
 
 Row = tuple[tuple[Any, ...], float | None, float | None]
 """Key of a row, its predicted time and its measured time. [s]"""
@@ -24,7 +24,7 @@ def _class(name: str) -> str:
 
 
 def aligned(kernels: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Iterator[Pair]:
-    """Match kernels and calls in order by the longest runs of equal classes."""
+    """Match kernels and calls in order of execution by the longest sequences of equal classes."""
     calls = [call for call in calls if call.operator_class != "view"]
     before = [_class(kernel["kernel_class"]) for kernel in kernels]
     after = [_class(call.operator_class) for call in calls]
@@ -37,7 +37,7 @@ def aligned(kernels: Sequence[dict[str, Any]], calls: Sequence[Call]) -> Iterato
 
 
 def rows(section: str, pairs: Sequence[Pair], column: str) -> list[Row]:
-    """Sum predicted and measured time by class of kernel, or list both for each pair."""
+    """Sum predicted and measured time by kernel class, or list predicted and measured time of each pair."""
     if section == "kernels":
         return [_row(kernel, call, column) for kernel, call in pairs]
     found: dict[str, tuple[float, float]] = {}

@@ -44,7 +44,7 @@ def save(chart: Any, out: Path, force: bool = False) -> None:
 
 
 def data(rows: Rows) -> Any:
-    """Convert rows for Altair, with control characters of names escaped, since SVG forbids them."""
+    """Convert rows for Altair. Control characters of names are escaped, since SVG forbids them."""
     plain = [{name: _printable(value) for name, value in row.items()} for row in rows]
     return library().Data(values=plain)
 
@@ -71,14 +71,14 @@ def _positive(title: str) -> dict[str, Any]:
 
 
 def _tight(title: str, rows: Rows, column: str) -> dict[str, Any]:
-    """Make a logarithmic axis as long as the data, or of whole decades for a single value."""
+    """Make a logarithmic axis that spans the range of the data, or whole decades for a single value."""
     if len({row[column] for row in rows}) < 2:
         return _positive(title)
     return {"axis": si(title), "scale": library().Scale(type="log", nice=False, padding=30)}
 
 
 def roofline(points: Rows, roofs: Rows, title: str) -> Any:
-    """Draw every kernel's attained rate against its arithmetic intensity, under the roofs of its part."""
+    """Draw every kernel's attained rate against arithmetic intensity, under the rooflines of the part."""
     alt = library()
     base = alt.Chart(data(points)).mark_circle(opacity=0.65, stroke="#333", strokeWidth=0.4)
     marks = base.encode(
@@ -99,7 +99,7 @@ def roofline(points: Rows, roofs: Rows, title: str) -> Any:
         detail="roof:N",
         strokeDash=alt.StrokeDash("roof:N", title="roof"),
     )
-    return titled(roof + marks, title, "each circle is a kernel, its area the time it takes")
+    return titled(roof + marks, title, "each circle is a kernel; its area is proportional to the time")
 
 
 def tiling(points: Rows, title: str) -> Any:
@@ -120,7 +120,7 @@ def tiling(points: Rows, title: str) -> Any:
 
 
 def pareto(points: Rows, title: str) -> Any:
-    """Draw latency against energy of every choice, and name those on the Pareto front."""
+    """Draw latency against energy of every choice, and label the choices on the Pareto front."""
     alt = library()
     x = alt.X("latency_s:Q", **_positive("time of a run [s]"))
     y = alt.Y("sample_j:Q", **_positive("energy of a sample [J]"))
@@ -148,8 +148,8 @@ _OBJECTIVES = {
 
 
 def explored(points: Rows, front: Rows, objectives: Sequence[str], title: str) -> Any:
-    """Draw the objectives of every part of a design space, colored by limiting resource, with the front's points numbered. A third
-    objective is the size of a mark. Each point shows its values on hover."""
+    """Draw the objectives of every part of a design space, colored by limiting resource, with the points of the front numbered. The size of a
+    mark shows a third objective. Each point shows its values on hover."""
     alt = library()
     across, up, *third = objectives
     x, y = (
@@ -189,7 +189,7 @@ _SHORT = {"format": ".5~s"}
 
 
 def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
-    """Filter rows, ordered by a column, so that each exceeds the one before by a ratio: names would overlap otherwise."""
+    """Filter rows, ordered by a column, so that each exceeds the row before by a ratio. Labels would overlap otherwise."""
     kept: Rows = []
     for row in ordered:
         if not kept or row[column] >= ratio * kept[-1][column]:
@@ -198,7 +198,8 @@ def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
 
 
 def _apart(front: Rows) -> Rows:
-    """Choose the rows to name: the lower left border of the front, of silicon and of simulated parts each, far enough apart for their names."""
+    """Choose the rows to label: among silicon parts and among simulated parts, the rows that use less energy than every faster row, far enough
+    apart for their labels."""
     named: Rows = []
     for kind in sorted({row["silicon"] for row in front}):
         last = least = float("inf")
@@ -212,7 +213,7 @@ def _apart(front: Rows) -> Rows:
 
 
 def memory(steps: Rows, title: str) -> Any:
-    """Draw the memory in use during each kernel: weights below, activations above, with the peak marked."""
+    """Draw the memory in use during each kernel, weights at the bottom and activations on top of them, and mark the peak."""
     alt = library()
     layers = [
         {"kernel": row["position"], "what": what, "layer": layer, "byte": row[column]}
@@ -324,11 +325,11 @@ def fusion(bars: Rows, title: str) -> Any:
         .mark_text(align="left", dx=5, color="#333")
         .encode(y=alt.Y("run:N", sort=slowest_first), x="total_s:Q", text="label:N")
     )
-    return titled(chart + text, title, "eager and backends named unfused run every operator by itself; the others fuse")
+    return titled(chart + text, title, "eager and backends named unfused run every operator as one kernel; the others fuse operators")
 
 
 def shmoo(points: Rows, levels: Rows, title: str) -> Any:
-    """Draw the attained rate while a size grows out of one memory level after another, colored by tile."""
+    """Draw the attained rate against problem size, as the working set exceeds each memory level in turn; color shows the tile."""
     alt = library()
     x = alt.X("footprint_byte:Q", **_tight("unique bytes of the largest kernel [byte]", points, "footprint_byte"))
     y = alt.Y("attained_ops_per_s:Q", **_tight("attained rate [operations/s]", points, "attained_ops_per_s"))
@@ -371,7 +372,7 @@ def shmoo(points: Rows, levels: Rows, title: str) -> Any:
 
 
 def _colors(count: int) -> list[str]:
-    """Return distinct colors: hues in equal steps, every second one darker."""
+    """Return distinct colors: hues in equal steps, every second color darker."""
     return [f"hsl({360 * i / max(count, 1):.0f}, 75%, {(55, 35)[i % 2]}%)" for i in range(count)]
 
 

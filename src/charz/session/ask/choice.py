@@ -1,7 +1,7 @@
 """The choice of part, split over devices, precision and batch that serves requests within limits.
 
-Given a rate, the fewest equal servers that keep both limits share the requests equally, and `load` computes how each runs. Without a rate,
-one server runs at the largest batch within the limits.
+With a given request rate, the smallest number of equal servers that meets both limits shares the requests equally, and `load` computes the
+load of each server. Without a rate, one server runs at the largest batch within the limits.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Limits:
     """Limits of a choice."""
 
     output: int
-    """Tokens generated for a request."""
+    """Tokens generated per request."""
     rate: float | None = None
-    """Requests a second of all servers; None for one saturated server. [1/s]"""
+    """Requests per second, summed over all servers; None for one saturated server. [1/s]"""
     ttft_s: float | None = None
     tpot_s: float | None = None
 
 
 def chosen(rows: Sequence[Record], limits: Limits) -> list[tuple[Any, ...]]:
     """Return the Pareto front in devices, dollars, time to first token and time per token, the cheapest choice first. `rows` are rows of
-    `serving_split`: steps of several batches, and a single prompt."""
+    `serving_split`: decode steps at several batches, and the prefill of one prompt."""
     steps: dict[tuple[Any, ...], list[Record]] = {}
     prompts: dict[tuple[Any, ...], Record] = {}
     for row in rows:
@@ -72,17 +72,17 @@ class _Tried:
     """A candidate split on a part."""
 
     allowed: list[Record]
-    """Steps within the limit, by batch."""
+    """Decode steps within the limit on time per token, in order of batch."""
     server: Server
     fewest: int
     """Smallest number of servers that are not saturated."""
     best: dict[str, Any]
-    """Lower bounds on its devices, dollars and times."""
+    """Lower bounds on devices, dollars and times of the candidate."""
     bound: tuple[float, ...]
 
     @classmethod
     def of(cls, steps: list[Record], prompt: Record, limits: Limits) -> _Tried | None:
-        """Build a candidate; None where a single request already misses a limit."""
+        """Build a candidate. Return None if a single request already exceeds a limit."""
         allowed = [row for row in steps if limits.tpot_s is None or row["latency_s"] <= limits.tpot_s]
         first_s = prompt["latency_s"]
         if not allowed or steps[0]["batch"] != 1 or (limits.ttft_s is not None and first_s > limits.ttft_s):
@@ -98,7 +98,7 @@ class _Tried:
         return cls(allowed, server, fewest, best, tuple(_weight(best, name) for name in _WEIGHED))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
-        """Find the smallest number of servers that keep the limits; None if no number does."""
+        """Find the smallest number of servers that meets the limits. Return None if no number does."""
         widest, server = self.allowed[-1], self.server
         if limits.rate is None:
             return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output)
@@ -117,7 +117,7 @@ class _Tried:
         return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output)
 
     def _load(self, replicas: int, limits: Limits) -> Load | None:
-        """Compute the load of each of so many servers; None where a limit is missed."""
+        """Compute the load of each of `replicas` servers. Return None if the load exceeds a limit."""
         found = at_rate(self.server, (limits.rate or 0.0) / replicas)
         is_kept = (
             not found.is_saturated and found.first_s is not None
@@ -128,7 +128,7 @@ class _Tried:
 
 
 def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int) -> dict[str, Any]:
-    """Make a choice; its rent covers all devices, busy or not."""
+    """Make the row of a choice. The rent covers all devices, also idle ones."""
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
         **{name: row[name] for name in COLUMNS if name in row},
@@ -147,6 +147,6 @@ def _weight(choice: Record, name: str) -> float:
 
 
 def _beats(one: Record, other: Record) -> bool:
-    """Return True if a choice is better in something and worse in nothing."""
+    """Return True if `one` dominates `other`: no number is worse and at least one is better."""
     mine, its = ([_weight(c, name) for name in _WEIGHED] for c in (one, other))
     return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its

@@ -22,11 +22,11 @@ _PROCESS = 1
 _MEMORY = "SELECT kernel_id, total_byte FROM memory_timeline"
 
 VIEWS = ("kernel_time", "memory_timeline", "model_latency")
-"""Views that a trace is made from."""
+"""Views that contain the data of a trace."""
 
 
 def text(scoped: Scoped) -> bytes:
-    """Write the trace of the asked run as JSON."""
+    """Return the trace of the run as JSON."""
     (run,) = scoped.records("SELECT * FROM model_latency")
     held = {row["kernel_id"]: row["total_byte"] for row in scoped.records(_MEMORY)}
     rows = scoped.records("SELECT * FROM kernel_time ORDER BY position")
@@ -81,7 +81,7 @@ _ARGUMENTS = (
     "utilization_fraction",
     "energy_j",
 )
-"""Columns of a kernel that its span shows."""
+"""Columns of a kernel that the span of the kernel shows."""
 
 
 def _span(track: str, name: str, start_s: float, duration_s: float, arguments: Event) -> Event:

@@ -67,11 +67,11 @@ ELECTRICITY = "stated"
 _BY_TARGET = "ORDER BY model, hardware, backend, precision, sequence, batch"
 
 _PIECES = {"operator": "operator", "class": "operator_class", "module": "module"}
-"""Divisions of a run, each with the column that names a piece."""
+"""Granularities of `--by`, each with the column that names an operator, class or module."""
 
 
 def _pieces(by: str, depth: int) -> str:
-    """Build a query of the pieces of every run with their times, energies and energy-delay products."""
+    """Build a query for the operators, classes or modules of every run, with time, energy and energy-delay product of each."""
     keys, name = ", ".join(KEYS), _PIECES[by]
     if by == "module":
         return (
@@ -97,7 +97,7 @@ class Compare(Core):
         on: Parts = None,
         by: Annotated[
             Literal["operator", "class", "module"] | None,
-            Text("Compare the pieces of a run across parts and backends."),
+            Text("Compare single operators, operator classes or modules across parts and backends."),
         ] = None,
         depth: Annotated[int, Text("Depth of the modules of --by module.", least=1, most=100)] = 1,
         batch: Batches = None,
@@ -114,19 +114,19 @@ class Compare(Core):
         include_transfer: IncludeTransfer = False,
         resolution: Annotated[Sizes | None, Text("Image sides, e.g. 192,224,288.")] = None,
         memory_format: Annotated[str | None, Text("nchw or nhwc.")] = None,
-        co2: Annotated[float | None, Text("Grams of CO2 a kWh of your supply.", least=0.0)] = None,
-        kwh: Annotated[float | None, Text("USD a kWh of your supply.", least=0.0)] = None,
-        overhead: Annotated[float, Text("Energy drawn for each joule of the part.", least=1.0)] = 1.0,
+        co2: Annotated[float | None, Text("CO2 emissions of your electricity, in grams per kWh.", least=0.0)] = None,
+        kwh: Annotated[float | None, Text("Price of your electricity, in USD per kWh.", least=0.0)] = None,
+        overhead: Annotated[float, Text("Energy drawn from the grid per joule that the part uses (power usage effectiveness).", least=1.0)] = 1.0,
         top: Top = 60,
         section: Literal["run", "memory", "saturation", "price", "fits"] = "run",
     ) -> Rows:
-        """Compare models on parts over every combination of the axes given: time, energy, energy-delay product, memory and
-        bottleneck. With --by, compare their operators, classes of operators or modules, the slowest first.
+        """Compare time, energy, energy-delay product, memory and bottleneck of models on parts, for every combination of the given options.
+        With --by, compare operators, operator classes or modules of the models, the slowest first.
 
-        `--saturation` marks the batch at which each part saturates. `--price` prices a sample and a million of them; without --co2
-        no CO2 is given, since charz knows no rate. `--fits` takes a family such as `synthetic:mlp`, or one of its models: the
-        largest of its ingested sizes whose weights and activations, double-buffered, fit each memory level. Resolutions and synthetic
-        sizes are models of their own: `charz ingest` them first.
+        `--saturation` marks the batch at which each part saturates. `--price` lists the price of one sample and of a million samples,
+        and their CO2 emissions if --co2 is given. `--fits` takes a family such as `synthetic:mlp`, or one model of the family. For each
+        memory level, it lists the largest ingested model of the family whose double-buffered weights and activations fit the level. A
+        model at another resolution or synthetic size is a separate model: `charz ingest` it first.
         """
         priced = {"--co2": co2, "--kwh": kwh, "--overhead": overhead if overhead != 1.0 else None}
         given = [f"{option} {value}" for option, value in priced.items() if value is not None]
@@ -160,7 +160,7 @@ class Compare(Core):
         return self.cut(scoped.rows("model_report", _COMPARED, order, beside=("model_energy", "model_latency")), top)
 
     def _divided(self, question: Question, by: str, depth: int, top: int) -> Rows:
-        """Return the pieces of every run on every part and backend, ordered by their longest time anywhere."""
+        """Return the operators, classes or modules of every run, in order of their longest time on any part and backend."""
         view, name = "module_edp" if by == "module" else "operator_edp", _PIECES[by]
         scoped = self.asked(question, view)
         shares = ", ".join(
@@ -184,7 +184,7 @@ class Compare(Core):
         return self.cut(found, top, "pieces")
 
     def _priced(self, question: Question, co2: float | None, kwh: float | None, overhead: float) -> Rows:
-        """Price runs with the electricity that options state, runs that do not fit last."""
+        """Compute prices of runs with the electricity that options state. Runs that do not fit the memory come last."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
@@ -199,7 +199,7 @@ class Compare(Core):
         return scoped.rows("inference_cost", columns, order)
 
     def _at_resolutions(self, models: list[str], sides: list[int]) -> list[str]:
-        """Return the names of the models at each image side; a model at its own side has no suffix."""
+        """Return the names of the models at each image side. The name of a model at its default side has no suffix."""
         if not sides:
             return models
         own = dict(self.connection().execute("SELECT model, resolution FROM model").fetchall())
@@ -211,7 +211,7 @@ class Compare(Core):
         return wanted
 
     def _family(self, name: str) -> list[str]:
-        """Return the ingested models of a source, or of a model's source. Raise `CharzError` for an unknown name."""
+        """Return all ingested models of a source; `name` is the source or one of these models. Raise `CharzError` for an unknown name."""
         rows = self.connection().execute("SELECT model, source FROM model ORDER BY model").fetchall()
         sources = dict(rows)
         found = [model for model, source in rows if source == sources.get(name, name)]

@@ -1,4 +1,4 @@
-"""Detection of columns in a user's statement whose names promise a unit that their values lack."""
+"""Detection of columns in a user's statement whose names end in a unit that their values do not have."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _KEEPING = ("Max", "Min", "Sum", "Avg", "Median", "Quantile", "PercentileCont", 
 
 
 def columns(statement: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the columns of a statement whose alias promises a unit that the expression lacks: `latency_s * 1000 AS time_s`. A column, its
-    sums, extremes and means, and its product or quotient with a column without unit keep the unit."""
+    """Return the columns of a statement whose alias ends in a unit that the expression does not have, as in `latency_s * 1000 AS time_s`. Sums,
+    extremes and means of a column keep the column's unit, and so does a product or quotient with a column without unit."""
     if not any(map(_ending, names)):
         return frozenset()
     import sqlglot
@@ -34,7 +34,7 @@ def columns(statement: str, names: Sequence[str]) -> frozenset[str]:
     for alias in tree.find_all(exp.Alias):  # outermost first
         if (end := _ending(alias.alias)) and not _has(alias.this, end):
             bare.add(alias.alias)
-    # A name computed in one place has no unit anywhere, since an outer query passes it on.
+    # An alias without unit in a subquery has no unit in the outer query either, which may pass the column on.
     return frozenset(bare.intersection(names))
 
 
@@ -43,7 +43,7 @@ def _ending(name: str) -> str:
 
 
 def _has(item: exp.Expression, end: str) -> bool:
-    """Return True if a value has the unit of an ending."""
+    """Return True if an expression has the unit that a name's ending states."""
     kind = type(item).__name__
     if kind == "Column":
         return _ending(item.name) == end
@@ -65,7 +65,7 @@ def _has(item: exp.Expression, end: str) -> bool:
 
 
 def _is_plain(item: exp.Expression) -> bool:
-    """Return True if a value is a count: a column without unit, possibly guarded against zero."""
+    """Return True if an expression is a count: a column without unit, possibly guarded against zero."""
     kind = type(item).__name__
     if kind in ("Nullif", "Paren", "Cast"):
         return _is_plain(item.this)

@@ -28,7 +28,7 @@ _KEYS = {
     "classes": ("kernel_class",),
     "kernels": ("kernel", "module"),
 }
-"""Key columns of each section. The number in an operator's name shifts from version to version, so it identifies no kernel."""
+"""Key columns of each section. The number in an operator's name changes from version to version, so operators are no keys."""
 
 _RUN = {
     "latency_s": ("latency", "s"),
@@ -57,22 +57,22 @@ class Diff(Core):
     def diff(
         self,
         old: Annotated[
-            str, Text("A model of the database or for `ingest`, also of a git revision: HEAD~1:net.py.")
+            str, Text("Old version: an ingested model, or any model that `ingest` takes, also from a git revision: HEAD~1:net.py.")
         ],
         new: Annotated[
-            str, Text("The new version, likewise; or a trace of the PyTorch profiler, .json or .json.gz.")
+            str, Text("New version: a model as above, or a trace of the PyTorch profiler, .json or .json.gz.")
         ],
         *,
-        on: Annotated[Names, Text("Parts, with commas or by repeating the option.")],
+        on: Annotated[Names, Text("Hardware parts, separated by commas or by repeating the option.")],
         inputs: Annotated[
             Names | None,
             Text(
-                "Shape and type of an input for a version from a file, e.g. B,3,224,224:fp32; default as in the other version.",
+                "Shape and type of an input of a version from a file, e.g. B,3,224,224:fp32; default the input of the other version.",
                 flag="input",
                 taken=list[str] | None,
             ),
         ] = None,
-        fail_on: Annotated[str | None, Text("Largest growth of time, energy or memory that passes, e.g. 5%.")] = None,
+        fail_on: Annotated[str | None, Text("Largest allowed growth of time, energy or memory, e.g. 5%.")] = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precisions = None,
@@ -82,7 +82,7 @@ class Diff(Core):
         top: Top = 20,
         section: Literal["total", "modules", "classes", "kernels"] = "total",
     ) -> Rows:
-        """Show what grew from one version of a model to the next, by module, or how a measured trace differs from the prediction.
+        """Compare time, energy and memory of two versions of a model, by module, or a prediction with a measured trace.
 
         Exit code 1 if time, energy or peak memory grew by more than --fail-on.
         """
@@ -94,7 +94,7 @@ class Diff(Core):
         ]
         if versions.is_trace(new) and self.access.may_ingest:
             if len(questions) > 1:
-                raise CharzError("a trace ran on one part in one precision", new, next="name one --on and one --precision")
+                raise CharzError("a trace is from one part in one precision", new, next="name one --on and one --precision")
             return self._against_trace(questions[0], Path(new), section, top, most)
         session, models = self._both(old, new, (inputs,) if isinstance(inputs, str) else tuple(inputs or ()))
         found = [
@@ -106,7 +106,7 @@ class Diff(Core):
     def _grown(
         self, session: Core, questions: Sequence[Question], section: str, most: float | None
     ) -> tuple[Record, Rows]:
-        """Return the conditions of both versions, and a section that compares them."""
+        """Return the conditions of the runs, and the section that compares both versions."""
         _, target = session.target(questions[0])
         if section == "total":
             runs = [_run(session, asked) for asked in questions]
@@ -134,7 +134,8 @@ class Diff(Core):
         return {}
 
     def _both(self, old: str, new: str, inputs: tuple[str, ...]) -> tuple[Core, tuple[str, str]]:
-        """Return a session that has both models, and their names in it: this one if it has them, else one on a copy of the file."""
+        """Return a session that has both models, and the models' names in that session. It is this session if its file has both models, else a
+        session on a copy of the file."""
         known = self._names("model") if self.path.exists() else []
         if old in known and new in known:
             return self, (old, new)
@@ -149,7 +150,7 @@ class Diff(Core):
         return self._versions[old, new, inputs]
 
     def _inputs(self, asked: list[str], known: Sequence[str]) -> tuple[str, ...]:
-        """Return input options for the versions: those of the version in the database, else of the model last ingested from the same file."""
+        """Return input options for the versions: the inputs of the version in the database, else of the model last ingested from the same file."""
         from charz.ingest.sources.inputs import again
 
         if not known:
@@ -197,7 +198,7 @@ def _together(found: Sequence[tuple[Record, Rows]]) -> Rows:
 
 
 def _run(session: Core, question: Question) -> Record:
-    """Return the quantities of the asked run."""
+    """Return the quantities of the run that a question asks about."""
     scoped, _ = session.target(question, "model_report")
     (run,) = scoped.rows("model_report", tuple(_RUN)).frame().to_dicts()
     if run["latency_s"] is None:
@@ -222,7 +223,7 @@ def _seconds(scoped: Scoped, section: str) -> dict[tuple[Any, ...], float]:
 
 
 def _fraction(text: str | None) -> float | None:
-    """Parse a share, `5%` or `0.05`. Raise `CharzError` for an invalid one."""
+    """Parse a share, `5%` or `0.05`. Raise `CharzError` for an invalid share."""
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
@@ -232,7 +233,7 @@ def _fraction(text: str | None) -> float | None:
 
 
 def _total(old: Record, new: Record, most: float | None) -> Rows:
-    """Compare each quantity of two runs; with `most`, add a verdict on those that may not grow."""
+    """Compare each quantity of two runs. With `most`, add a verdict on time, energy and peak memory."""
     columns = ["quantity", "old_value", "new_value", "difference_value", "growth_fraction", "unit"]
     found = [
         [name, old[column], new[column], _difference(old[column], new[column]), _growth(old[column], new[column]), unit]

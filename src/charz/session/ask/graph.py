@@ -26,7 +26,7 @@ _SHOWN = (
 
 
 class Graph(Core):
-    """Graph of a model's kernels."""
+    """Drawing of a model's kernels as a graph."""
 
     @saving("graph.svg")
     def graph(
@@ -45,9 +45,9 @@ class Graph(Core):
     ) -> Kernels:
         """Draw a model's kernels as boxes colored by their time; in Python, return the networkx graph.
 
-        A node is a kernel's number with `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte` and
-        `bottleneck`. An edge leads from the kernel that makes a tensor to one that reads it, and from a conversion or copy that the backend
-        inserts to the kernel that needs it.
+        A node is the number of a kernel, with the attributes `kernel`, `operator`, `module`, `stage`, `latency_s`, `energy_j`, `flops`, `moved_byte` and
+        `bottleneck`. An edge leads from the kernel that writes a tensor to a kernel that reads the tensor, and from a conversion or copy that
+        the backend inserts to the kernel that reads the result.
         """
         import networkx
 

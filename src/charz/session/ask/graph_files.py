@@ -24,11 +24,11 @@ HEAD = 64
 """Height of the title and the legend. [pixel]"""
 
 _COOL, _HOT = (0xEE, 0xF2, 0xF7), (0xC2, 0x41, 0x0C)
-"""Colors of a kernel without time, and of the slowest one."""
+"""Colors of a kernel without time, and of the slowest kernel."""
 
 
 def dot(graph: Kernels) -> str:
-    """Write DOT, which Graphviz lays out."""
+    """Return the graph in DOT, which Graphviz lays out."""
     most = _most(graph)
     lines = ["digraph kernels {", "  rankdir=TB;", '  node [shape=box, style=filled, fontname="sans-serif"];']
     for number, kernel in graph.nodes(data=True):
@@ -40,7 +40,7 @@ def dot(graph: Kernels) -> str:
 
 
 def svg(graph: Kernels) -> str:
-    """Write SVG: a stage is a row, so edges lead down, or right within a stage; color shows a kernel's share of the time."""
+    """Return the graph in SVG. Each stage is a row, so edges lead down, or right within a stage. Color shows a kernel's share of the time."""
     places = _places(graph)
     width = max((x for x, _ in places.values()), default=0) + BOX_WIDTH + MARGIN
     height = max((y for _, y in places.values()), default=0) + BOX_HEIGHT + MARGIN
@@ -64,12 +64,12 @@ def svg(graph: Kernels) -> str:
 
 
 WRITERS: dict[str, Callable[[Any], str]] = {".svg": svg, ".dot": dot}
-"""Writers by suffix of the file's name."""
+"""Functions that convert a graph to text, by suffix of the file's name."""
 
 
 def _places(graph: Kernels) -> dict[int, tuple[int, int]]:
-    """Compute the upper left corner of each box: stages from top to bottom, kernels of a stage side by side in order of execution, long
-    graphs in several columns."""
+    """Compute the upper left corner of each box. Stages follow each other from top to bottom, in several columns if there are many. Kernels of a
+    stage are side by side in order of execution."""
     stages: dict[int, list[int]] = {}
     for number, kernel in graph.nodes(data=True):
         stages.setdefault(kernel["stage"], []).append(number)
@@ -86,7 +86,7 @@ def _places(graph: Kernels) -> dict[int, tuple[int, int]]:
 
 
 def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """Draw a line to the next stage, or a curve around the boxes to a later one or another column."""
+    """Draw a line to a kernel of the next stage, or a curve around the boxes to a kernel of a later stage or another column."""
     if 0 < end[1] - start[1] <= BOX_HEIGHT + GAP_Y:
         middle = BOX_WIDTH // 2
         path = f"M{start[0] + middle} {start[1] + BOX_HEIGHT} L{end[0] + middle} {end[1]}"
@@ -121,7 +121,7 @@ def _lines(kernel: dict[str, Any]) -> tuple[str, str]:
 
 def _legend(graph: Kernels, most: float) -> str:
     total = sum(kernel["latency_s"] or 0.0 for _, kernel in graph.nodes(data=True))
-    return f"{len(graph)} kernels, {quantity(total, 's')}; the darkest adds {quantity(most, 's')}"
+    return f"{len(graph)} kernels, {quantity(total, 's')}; the darkest takes {quantity(most, 's')}"
 
 
 def _most(graph: Kernels) -> float:

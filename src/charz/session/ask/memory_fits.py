@@ -1,4 +1,4 @@
-"""The models, such as sizes of a synthetic family, that stay in each memory level of a part."""
+"""Largest model of a family that fits each memory level of a part."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ REGISTER = "register"
 
 
 def fits(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """Find, for each target and level of `memory_fit` rows, the bytes and name of the largest model that fits double buffered, and of the
-    smallest that does not; None without such a model."""
+    """Find the largest model that fits each memory level double-buffered, and the smallest model that does not fit. `rows` are rows of
+    `memory_fit`. Each result contains bytes and name of both models; None without such a model."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["level"] != REGISTER:

@@ -1,4 +1,4 @@
-"""The command that spreads a model over several parts."""
+"""The command that distributes a model over several devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPREAD = (
 
 
 class Parallel(Core):
-    """A model on several parts."""
+    """Predictions for a model that is distributed over several devices."""
 
     @answer()
     def parallel(
@@ -37,10 +37,11 @@ class Parallel(Core):
         backend: Backends = None,
         cap: Caps = None,
     ) -> Rows:
-        """Split a model's time on 1, 2, 4 ... parts into computation, communication and waiting, for data, tensor, pipeline and expert parallelism."""
+        """Predict a model's time on 1, 2, 4 ... devices for data, tensor, pipeline and expert parallelism, split into computation, communication and
+        pipeline bubbles."""
         scoped = self.asked(of_axes([model], [on], batch, sequence, precision, backend, cap), "parallel_plan")
         query = "SELECT count(*) FROM parallel_plan WHERE interconnect <> 'none'"
         if not scoped.value(query):
-            self.messages.warn(f"{on} states no interconnect, so the model cannot be spread")
+            self.messages.warn(f"{on} states no interconnect, so the model cannot be distributed")
         order = "ORDER BY batch, sequence, precision, interconnect, strategy, device_count"
         return scoped.rows("parallel_plan", _SPREAD, order)

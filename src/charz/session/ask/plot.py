@@ -28,13 +28,13 @@ _NAMES = ("model", "hardware", "backend", "precision", "batch")
 
 
 class Plot(Core):
-    """Pictures of a session's answers."""
+    """Drawing of report views."""
 
     @saving("picture.svg")
     def plot(
         self,
-        kind: Annotated[str, Text("roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
-        models: Annotated[Names, Text("Ingested models; * matches any text.")],
+        kind: Annotated[str, Text("Kind of picture: roofline, tiling, pareto, memory, edp, batch, fusion or shmoo.")],
+        models: Annotated[Names, Text("Ingested models; * in a name matches any text.")],
         *,
         out: Annotated[File | None, Text("Picture to write: .svg, .png, .pdf, .html or .json.")] = None,
         on: Parts = None,
@@ -45,7 +45,7 @@ class Plot(Core):
         cache: Cache = "warm",
         force: Force = False,
     ) -> Chart:
-        """Draw a picture of report views: an Altair chart in Python, a file on the command line."""
+        """Draw a picture of report views. Python returns an Altair chart; the command line writes a file."""
         from . import charts
 
         drawn = PICTURES.get(kind)
@@ -66,7 +66,7 @@ class Plot(Core):
         )
         scoped = self.asked(question, drawn.view, *drawn.also)
         if not scoped.records(f"SELECT 1 FROM {drawn.view} LIMIT 1"):
-            next = "name others with --on, --precision or --backend"
+            next = "name other values with --on, --precision or --backend"
             raise CharzError("no part runs this combination", ", ".join(question.models), next=next)
         chart = drawn.draw(scoped, self.messages)
         if out is not None:
@@ -74,7 +74,7 @@ class Plot(Core):
         return chart
 
     def _expanded(self, patterns: Sequence[str]) -> list[str]:
-        """Expand patterns with * to names of models."""
+        """Expand patterns with * to the names of matching models."""
         known = self._names("model")
         found = [name for p in patterns for name in (fnmatch.filter(known, p) if "*" in p else [p])]
         if not found:
@@ -91,7 +91,7 @@ def _subject(scoped: Scoped, view: str, condition: str = "TRUE") -> str:
 
 
 def _one_target(scoped: Scoped, view: str, messages: Messages) -> tuple[str, str]:
-    """Return a condition for one target, the first by name, and its part. Report if there are more."""
+    """Return an SQL condition that selects one target, the first by name, and the target's part. Report if there are more targets."""
     from charz.schema import ddl
 
     found = scoped.records(f"SELECT DISTINCT {', '.join(_NAMES)}, scenario_id FROM {view} ORDER BY {', '.join(_NAMES)}, scenario_id")
@@ -107,7 +107,7 @@ def _shown_part(row: dict[str, Any]) -> str:
 
 
 def _apart(rows: Records) -> Records:
-    """Add the part as shown to each row, with its backend where one part runs on several."""
+    """Add the displayed name of the part to each row, with the backend if rows of the part have several backends."""
     is_shared = len({(row["hardware"], row["backend"]) for row in rows}) > len({row["hardware"] for row in rows})
     return [{**row, "part": f"{_shown_part(row)} {row['backend']}" if is_shared else _shown_part(row)} for row in rows]
 
@@ -117,9 +117,9 @@ def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
 
 
 def _checked(rows: Records, scoped: Scoped, view: str, messages: Messages, why: str) -> Records:
-    """Return the rows of a picture. Raise `CharzError` without any; report parts without a row, and why."""
+    """Return the rows of a picture. Raise `CharzError` for a picture without rows. Report the parts without a row, for the reason `why`."""
     if not rows:
-        next = "name others with --on, --batch, --precision or --backend"
+        next = "name other values with --on, --batch, --precision or --backend"
         raise CharzError("nothing to draw", _subject(scoped, view), why, next)
     asked = [row["hardware"] for row in scoped.records(f"SELECT DISTINCT hardware FROM {view} ORDER BY hardware")]
     drawn = {row["hardware"] for row in rows}
@@ -275,13 +275,13 @@ class Picture:
     view: str
     draw: Callable[[Scoped, Messages], Chart]
     also: tuple[str, ...] = ()
-    """Further views that it reads."""
+    """Further views that the picture reads."""
     batches: Sequence[int] = ()
     every_backend: bool = False
     with_counterparts: bool = False
     """True if unfused counterparts of the backends are drawn too."""
     every_precision: bool = False
-    """True if all preferred precisions of a part are drawn, not the first alone."""
+    """True if all preferred precisions of a part are drawn, False if only the first is."""
 
 
 PICTURES = {

@@ -175,26 +175,26 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 """View, columns and order of each section."""
 
 _BESIDE = {"run": ("model_energy", "model_latency")}
-"""Further views whose columns a section shows."""
+"""Further views whose columns a section lists."""
 
 _SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
-"""Sections that compare a run with others under the same conditions, by the axis that differs."""
+"""Sections that compare runs which differ in one condition only, each with the condition that differs."""
 
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """Well-known parts: one CPU, GPU, TPU and KPU."""
 
 _COMPARED_PRECISIONS = "SELECT precision FROM compared_precision WHERE hardware = ? AND backend = ? ORDER BY precision"
-"""Query for the precisions to compare: those whose weights the part can represent."""
+"""Query for the precisions to compare: precisions whose weight format the part supports."""
 
 _SAME_RUN = ("latency_s", "energy_j", "peak_memory_byte")
-"""Numbers that are equal in two precisions if the model runs alike in both."""
+"""Columns that are equal in two precisions if the model runs the same kernels in both."""
 
 _MAPPED = frozenset({"kernel_mapping", "mapping_summary"})
-"""Views that depend on the mapping of each kernel, which is evaluated once for both."""
+"""Views that read the mapping of each kernel, which is evaluated once."""
 
 
 def statement(section: str) -> str:
-    """Return the query for a section's rows, with long lists cut."""
+    """Return the query for the rows of a section; long sections are limited to ten rows."""
     view, columns, order = _SECTIONS[section]
     beside = "".join(f" JOIN {other} USING (model, hardware, scenario_id)" for other in _BESIDE.get(section, ()))
     return f"SELECT {', '.join(columns)} FROM {view}{beside} {order.format(top=10, backend='eager')}".rstrip()
@@ -215,7 +215,7 @@ class Report(Core):
         self,
         model: Model,
         *,
-        on: Annotated[Names, Text("Part, e.g. rtx4090; --html compares several, with commas or by repeating the option.")],
+        on: Annotated[Names, Text("Hardware part, e.g. rtx4090. --html compares several, separated by commas or by repeating the option.")],
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
@@ -225,9 +225,9 @@ class Report(Core):
         include_transfer: IncludeTransfer = False,
         phase: Phase = None,
         context: Context = None,
-        devices: Annotated[int | None, Text("Parts that the model is split over.", least=1)] = None,
+        devices: Annotated[int | None, Text("Number of devices over which the model is split.", least=1)] = None,
         version: Annotated[str | None, Text("Version of the serving engine.")] = None,
-        kv_precision: Annotated[str | None, Text("Format of cached keys and values.")] = None,
+        kv_precision: Annotated[str | None, Text("Format of the KV cache, e.g. fp8_e4m3.")] = None,
         top: Top = 10,
         html: Annotated[File | None, Text("Write the whole report as one self-contained HTML page.")] = None,
         trace: Annotated[File | None, Text("Write the predicted execution as a Chrome trace, which Perfetto opens.")] = None,
@@ -238,7 +238,7 @@ class Report(Core):
             "fusion", "fusions", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
-        """Report one model on one part. Omitted options take the defaults of the model and the part."""
+        """Report time, energy and memory of one model on one part. Omitted options take the defaults of the model and the part."""
         parts = names(on)
         if len(parts) != 1 and html is None:
             raise CharzError(
@@ -251,7 +251,7 @@ class Report(Core):
         written = []
         if html is not None:
             if question.serves:
-                raise CharzError("a page shows a forward pass", str(html), next="leave out --html, or how the model is served")
+                raise CharzError("a page shows a forward pass", str(html), next="leave out --html, or the options of serving")
             conditions = {
                 "batch": batch,
                 "sequence": sequence,
@@ -285,13 +285,13 @@ class Report(Core):
         found = self.listed(scoped, _SECTIONS[section], top, f"rows of {section}", beside, backend=keys["backend"])
         if devices is not None and devices > 1 and found.frame().is_empty():
             next = "leave out --devices, or ask for --section run or memory"
-            raise CharzError(f"no {section} of a model that is split", f"--devices {devices}", next=next)
+            raise CharzError(f"no section {section} for a model split over devices", f"--devices {devices}", next=next)
         if section == "precisions":
             found = self._distinct(found)
         return found if section == "run" else replace(found, header=header([keys], without=found.columns))
 
     def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
-        """Render the page of a report, compared with a few well-known parts unless others are named."""
+        """Render the HTML page of a report. It compares the named parts; a single part is compared with a few well-known parts."""
         from .. import page
         from ..page.document import options
 
@@ -302,7 +302,7 @@ class Report(Core):
         )
         shared = ("batch", "sequence", "precision", "backend")
         asked = {"model": model, "on": known[0], **{name: conditions[name] for name in shared if name in conditions}}
-        subtitle = "Time, energy and memory as charz predicts them, and why."
+        subtitle = "Predicted time, energy and memory, with explanations."
         before, self.messages = self.messages, self.messages.once()
         try:
             found = list(page.sections(subject))
@@ -311,7 +311,7 @@ class Report(Core):
         return page.text(f"{model} on {known[0]}", subtitle, found, options(asked.items()))
 
     def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:
-        """Widen a question about one target to those it is compared with: the fused and unfused backends, or every precision that the part computes in."""
+        """Extend a question about one target by the targets to compare it with: the fused and unfused backends, or every precision of the part."""
         backend, precision = keys["backend"], keys["precision"]
         asked = replace(question, batches=[keys["batch"]], backends=[backend], precisions=[precision])
         if axis == "backends":
@@ -322,7 +322,7 @@ class Report(Core):
         return replace(asked, precisions=list(dict.fromkeys([precision, *(name for (name,) in found)])))
 
     def _distinct(self, found: Rows) -> Rows:
-        """Drop precisions in which the model runs exactly as in another, and report them."""
+        """Drop precisions in which the model runs exactly as in another precision, and report the dropped precisions."""
         plain = {name for (name,) in self.connection().execute("SELECT precision FROM precision").fetchall()}
         rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
         rows = [row for row in rows if row["latency_s"] is not None]
@@ -345,7 +345,7 @@ class Report(Core):
 
 
 def _checks(scoped: Scoped, keys: dict[str, Any]) -> Rows:
-    """Check this answer; `check` evaluates the invariants."""
+    """Check the report of one run. `charz doctor` checks the whole file."""
     (run,) = scoped.records("SELECT latency_s, run_call_s FROM model_latency")
     total = scoped.value("SELECT sum(latency_s) FROM kernel_latency")
     ratio = (total + run["run_call_s"]) / run["latency_s"] if run["latency_s"] else float("nan")

@@ -1,4 +1,4 @@
-"""Commands that describe views, tables and the columns of queries."""
+"""The command that describes views, tables and the columns of queries."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ class Schema(Sql):
         try:
             tree = sqlglot.parse_one(query, dialect="duckdb")
         except (SqlglotError, RecursionError):
-            self.messages.warn("left out: meanings, since this query cannot be parsed")
+            self.messages.warn("left out: meanings of columns, since the query cannot be parsed")
             return {}
         return _meanings(self.connection(), tree)
 
     @answer()
     def schema(
-        self, name: Annotated[str | None, Text("View, table or query; without one, all views and tables are listed.")] = None
+        self, name: Annotated[str | None, Text("View, table or query; default lists all views and tables.")] = None
     ) -> Rows:
-        """List every view and table with the name of its answers at hand, or the columns of one, or of a query, with type, unit and
-        meaning."""
+        """List all views and tables, or the columns of a view, table or query with type, unit and meaning.
+
+        The column `at_hand` names the table that contains precomputed rows of a view.
+        """
         connection = self.connection()
         found = connection.execute(_CATALOG).fetchall()
         if name is None:
@@ -74,7 +76,7 @@ class Schema(Sql):
 
 
 def _meanings(connection: duckdb.DuckDBPyConnection, tree: exp.Expr) -> dict[str, str]:
-    """Return the descriptions of a query's columns that are passed on unchanged from what it reads."""
+    """Return the descriptions of the columns that a query passes on unchanged from views and tables."""
     from sqlglot import exp
 
     read = dict.fromkeys(table.name for table in tree.find_all(exp.Table))

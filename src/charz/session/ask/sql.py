@@ -1,4 +1,4 @@
-"""Commands for SQL of any user, and sessions scoped to a part of the file."""
+"""The command that runs a user's SQL, and sessions limited to some models, parts and scenarios."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
 
 
 class Sql(Core):
-    """SQL, and scoped sessions."""
+    """SQL queries, and sessions limited to some models, parts and scenarios."""
 
     @answer()
     def sql(
         self,
         query: Annotated[str, Text("One SQL statement, or - to read it from standard input.")],
         *,
-        model: Annotated[Names | None, Text("Models that the views answer for, with commas or by repeating the option.")] = None,
+        model: Annotated[Names | None, Text("Models to which the views are limited, separated by commas or by repeating the option.")] = None,
         on: Parts = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
         precision: Precision = None,
         backend: Backend = None,
-        timeout: Annotated[float, Text("Time limit in s; 0 for none.", least=0.0)] = 60.0,
+        timeout: Annotated[float, Text("Time limit in s; 0 disables the limit.", least=0.0)] = 60.0,
         memory: Annotated[str, Text("Memory limit.")] = "4GB",
     ) -> Rows:
-        """Run one read-only SQL statement; on the command line it has no access to other files and the network.
+        """Run one read-only SQL statement. On the command line, the statement cannot access other files or the network.
 
-        Numbers are shown in the unit that a column's name ends in, those of an alias only if its expression has that unit.
+        A number is printed with the unit that the column's name ends in. An alias is printed with a unit only if its expression has that unit.
 
-        With a batch, sequence, precision or backend, the views answer for that scenario only; with models and parts, for these only, which
-        is much faster in a file of many models.
+        With a batch, sequence, precision or backend, the views contain that scenario only. With models and parts, the views contain only
+        these models and parts, which is much faster in a file of many models.
         """
         sandbox.check_timeout(timeout)
         text = sandbox.one_statement(sandbox.typed(sys.stdin) if query == "-" else query)
@@ -65,7 +65,7 @@ class Sql(Core):
         if self.access.engine and (found := self._on_engine(*narrowing, timeout_s=timeout)) is not None:
             return replace(of_arrow(found), bare=computed.columns(text, found.column_names))
         if self.is_guarded:
-            self.connection()  # updates a file of an older charz, since the other process cannot write
+            self.connection()  # updates a file of an older charz, since the sandbox cannot write
             with sandbox.asked(
                 scoped_to,
                 (self.path, self.access, self._scope, self._changes, *narrowing),
@@ -90,8 +90,8 @@ class Sql(Core):
         return Rows(names_given, relation, guard=guard, bare=computed.columns(text, names_given))
 
     def _say_missing(self, text: str, *narrowing: Any) -> None:
-        """Report missing answers if a statement about the whole file reads relations that are kept at hand: live ones are then evaluated,
-        which is slow without a condition, and those at hand contain nulls."""
+        """Report missing precomputed answers if a statement about the whole file reads views that have precomputed answers. The live views are then
+        evaluated, which is slow without a WHERE clause, and the tables of precomputed answers contain nulls."""
         from charz.sql import answers
 
         if any(narrowing) or self._scope != Scope() or self._changes or self.access.is_live or self.access.engine:
@@ -113,7 +113,7 @@ class Sql(Core):
         (self.messages.remark if "where" in words else self.messages.warn)(line)
 
     def _scoped_to(self, text: str, *narrowing: Any) -> duckdb.DuckDBPyConnection:
-        """Return a connection on which the views that a statement reads are narrowed; axes left open are the session's."""
+        """Return a connection on which the views that a statement reads are limited to the given values. Omitted values are those of the session."""
         return self._narrowed(*narrowing).prepared(text)
 
     def _narrowed(
@@ -131,7 +131,7 @@ class Sql(Core):
         return self.scope(models=models, hardware=parts).whole() if models or parts else self.whole()
 
     def _on_engine(self, text: str, *narrowing: Any, timeout_s: float) -> pyarrow.Table | None:
-        """Return the rows of a statement from the session's engine; None if it reads no model, so that the file answers."""
+        """Run a statement on the session's engine and return the rows. Return None if the statement reads no model, so that DuckDB runs it."""
         from ..engine.remote import Remote
 
         scoped = self._narrowed(*narrowing)
@@ -139,7 +139,7 @@ class Sql(Core):
         return scoped.ask(text, timeout_s=timeout_s) if scoped.is_remote(text) else None
 
     def lazy(self, query: str) -> pl.LazyFrame:
-        """Run SQL as a lazy polars frame, for answers that need not fit in memory."""
+        """Return the rows of a query as a lazy polars frame, which need not fit in memory."""
         self.stays_here("a lazy answer")
         connection = self.whole().prepared(query)
         sandbox.check_is_select(sandbox.one_statement(query))
@@ -152,7 +152,7 @@ class Sql(Core):
     def scope(
         self, *, models: AnyModels = None, hardware: Parts = None, scenarios: list[int] | tuple[int, ...] = ()
     ) -> Self:
-        """Return a session limited to these models, parts and scenarios (by number); an omitted axis is not limited."""
+        """Return a session limited to these models, parts and scenarios (by number). An omitted argument limits nothing."""
         numbers = tuple(sorted(set(scenarios) or self._scope.scenarios))
         known = {i for (i,) in self.connection().execute("SELECT scenario_id FROM scenario").fetchall()}
         for number in numbers:
@@ -168,6 +168,6 @@ class Sql(Core):
 def scoped_to(
     path: Path, access: Access, scope: Scope, changes: Sequence[Varied], *narrowing: Any
 ) -> duckdb.DuckDBPyConnection:
-    """Open a database for the process that runs a user's SQL; print what is left out on standard error."""
+    """Open a database in the process that runs a user's SQL. Warnings are printed on standard error."""
     messages = Messages(warn=lambda text: print(text, file=sys.stderr))
     return Sql(path, messages=messages, access=Access(access.trust, is_live=access.is_live)).child(scope, changes)._scoped_to(*narrowing)

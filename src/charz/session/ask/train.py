@@ -1,4 +1,4 @@
-"""The command for training over devices."""
+"""The command that predicts training over several devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..scoped import Scoped
 from . import splits
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
-"""Policies to try where none is named: a part takes the first that it computes in."""
+"""Precision policies to try if no precision is named. A part takes the first policy that it computes in."""
 
 RECOMPUTED = ("none", "selective", "full")
 """Kinds of recomputation in the backward pass; see `schema.catalog.devices.DeviceSplit`."""
@@ -48,7 +48,7 @@ _SECTIONS = {
 
 
 class Train(Core):
-    """Training over devices."""
+    """Training over several devices."""
 
     @answer("steps", "time", "memory")
     def train(
@@ -56,40 +56,40 @@ class Train(Core):
         models: Models,
         *,
         on: Parts = None,
-        devices: Annotated[Sizes | None, Text("Number of devices; default the product of the degrees.")] = None,
-        tensor: Annotated[Sizes, Text("Devices that share each product.")] = 1,
-        pipeline: Annotated[Sizes, Text("Stages of consecutive layers.")] = 1,
-        interleave: Annotated[Sizes, Text("Groups of layers of each stage.")] = 1,
-        context: Annotated[Sizes, Text("Devices that share the tokens of a sample.")] = 1,
-        expert: Annotated[Sizes, Text("Replicas over which experts are distributed.")] = 1,
-        zero: Annotated[str, Text("Stages of ZeRO: 0 (none), 1, 2 or 3 (FSDP), with commas.")] = "0",
+        devices: Annotated[Sizes | None, Text("Numbers of devices; default tensor x pipeline x context.")] = None,
+        tensor: Annotated[Sizes, Text("Degree of tensor parallelism: devices that share each matrix product.")] = 1,
+        pipeline: Annotated[Sizes, Text("Degree of pipeline parallelism: stages of consecutive layers.")] = 1,
+        interleave: Annotated[Sizes, Text("Groups of layers per pipeline stage (interleaved schedule).")] = 1,
+        context: Annotated[Sizes, Text("Degree of context parallelism: devices that share the tokens of a sample.")] = 1,
+        expert: Annotated[Sizes, Text("Degree of expert parallelism: replicas over which experts are distributed.")] = 1,
+        zero: Annotated[str, Text("Stages of ZeRO: 0 (none), 1, 2 or 3 (FSDP), separated by commas.")] = "0",
         recompute: Annotated[
-            str, Text("Recomputation in the backward pass: none, selective or full, with commas.")
+            str, Text("Recomputation in the backward pass: none, selective or full, separated by commas.")
         ] = "none",
         no_sequence_parallel: Annotated[bool, Text("Disable sequence parallelism.")] = False,
         batch: Batches = None,
-        global_batch: Annotated[int | None, Text("Samples of a step; default one micro batch a replica.", least=1)] = None,
+        global_batch: Annotated[int | None, Text("Samples per training step; default one micro batch per replica.", least=1)] = None,
         sequence: Sequences = None,
         precision: Precisions = None,
         backend: Backends = None,
         framework: Annotated[
-            str | None, Text("Training framework; default the backend's; `plain` is an ideal one.")
+            str | None, Text("Training framework; default depends on the backend; `plain` has no framework overhead.")
         ] = None,
-        optimizer: Annotated[str, Text("adam, adam_16bit (gradients), adam_8bit or sgd.")] = "adam",
+        optimizer: Annotated[str, Text("Optimizer: adam, adam_16bit (16-bit gradients), adam_8bit or sgd.")] = "adam",
         adapter: Annotated[
             int | None, Text("Train adapters of this rank with frozen weights (LoRA).", least=1)
         ] = None,
         frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nvfp4 (QLoRA).")] = None,
-        layers: Annotated[int | None, Text("Number of equal layers, in place of the model's own.", least=1)] = None,
+        layers: Annotated[int | None, Text("Number of equal layers; default the model's number of layers.", least=1)] = None,
         cap: Caps = None,
         top: Top = 20,
         section: Literal["steps", "time", "memory"] = "steps",
     ) -> Rows:
-        """Train over devices: time of a step and its terms, memory of a device, model FLOPs utilization, joules and dollars.
+        """Predict training over several devices: time of a step by cause, memory per device, model FLOPs utilization, joules and dollars.
 
-        All combinations of the degrees are listed, the fastest first; --batch is the micro batch. The model must be ingested with
-        `--train`. Ranks are assigned to tensor, context, data and pipeline in that order, and to nodes by rows of `network`. Frameworks are
-        rows of `framework`, fitted to published steps.
+        All combinations of the degrees of parallelism are listed, the fastest first; --batch is the micro batch. The model must be ingested with
+        `--train`. Ranks are assigned to tensor, context, data and pipeline parallelism in that order, and to nodes by rows of `network`. Frameworks are
+        rows of `framework`, fitted to published step times.
         """
         from charz.schema.catalog.devices import DeviceSplit
 
@@ -132,14 +132,14 @@ class Train(Core):
         return self.cut(scoped.rows("training_step", _SECTIONS[section], f"{limit} {order}"), top, "splits")
 
     def _check_own_rules(self, models: list[str], adapter: int | None, repeated: list[str]) -> None:
-        """Raise `CharzError` where an option repeats what the model's own code does."""
+        """Raise `CharzError` if the model's code already freezes weights or recomputes, and an option asks for the same."""
         connection = self.connection()
         for model in models:
             if adapter is not None and connection.execute(
                 "SELECT 1 FROM tensor WHERE model = ? AND role = 'weight' AND NOT is_trained LIMIT 1", [model]
             ).fetchone():
                 raise CharzError(
-                    "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"{model} chooses the trained weights itself",
+                    "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"the code of {model} chooses the trained weights",
                     "leave --adapter out, or ingest the model without frozen weights",
                 )  # fmt: skip
             if set(repeated) != {"none"} and connection.execute(
@@ -147,21 +147,21 @@ class Train(Core):
             ).fetchone():
                 raise CharzError(
                     "recomputation of a model that has checkpoints itself", f"--recompute {','.join(repeated)}",
-                    f"{model} chooses its recomputation itself", "leave --recompute out, or ingest the model without checkpoints",
+                    f"the code of {model} chooses the recomputation", "leave --recompute out, or ingest the model without checkpoints",
                 )  # fmt: skip
 
     def _say_ideal(self, scoped: Scoped) -> None:
-        """Report that an answer without a framework is an ideal, and list the frameworks."""
+        """Report that an answer without a framework leaves out framework overhead, and list the frameworks."""
         query = "SELECT DISTINCT framework FROM split_framework AS f JOIN run AS r ON r.run.backend = f.backend WHERE is_ideal"
         for (ideal,) in scoped.execute(query).fetchall():
             known = scoped.execute("SELECT framework, backend FROM framework WHERE backend <> '*' ORDER BY framework, backend").fetchall()
             self.messages.remark(
-                f"{ideal} is an ideal without a framework's overhead: kernels as fast as the backend's alone;"
+                f"{ideal} leaves out the overhead of a framework: kernels run as fast as under the backend alone;"
                 f" --framework takes {', '.join(f'{name} ({backend})' for name, backend in known)}"
             )
 
     def _trained_names(self, models: list[str]) -> list[str]:
-        """Append `,train` to names where the file has that model."""
+        """Append `,train` to the names of models whose backward pass the file has under that name."""
         known = dict(self.connection().execute("SELECT model, is_training FROM model").fetchall())
         found = [name if known.get(name, True) else f"{name},train" for name in models]
         found = [f"{name},train" if name not in known and f"{name},train" in known else name for name in found]
@@ -180,7 +180,7 @@ class Train(Core):
 def _degrees(
     axes: list[list[int]], devices: list[int], global_batch: int | None, batches: list[int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield degrees that divide the devices, with the numbers of micro batches that give a step its samples."""
+    """Yield degrees of parallelism that divide the number of devices, with the numbers of micro batches that divide the samples of a step."""
     for tensor, pipeline, interleave, context, expert in itertools.product(*axes):
         shared = tensor * pipeline * context
         if pipeline == 1 < interleave:

@@ -1,4 +1,4 @@
-"""Ingestion of two versions of a model into a temporary file, each by name, file or git revision."""
+"""Ingestion of two versions of a model into a temporary file. A version is a name, a Python file, or a file of a git revision."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from charz.ingest.rows import Ingested
 
 _VERSION = re.compile(r"(?:(?P<revision>[^:]+):)?(?P<model>(?P<file>[^:]+\.py)(:\w+)?)")
-"""A model of a Python file, current or of a git revision."""
+"""Pattern of a model in a Python file, in the working folder or in a git revision."""
 
 
 def file_of(text: str) -> str | None:
-    """Return the Python file that a version names; None for a model's name."""
+    """Return the Python file that a version names, or None if the version is the name of a model."""
     match = _VERSION.fullmatch(text)
     return match["file"] if match else None
 
@@ -42,10 +42,10 @@ def is_trace(text: str) -> bool:
 def ingested(
     database: Path, wanted: Mapping[str, str], known: Sequence[str], inputs: Sequence[str], messages: Messages
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield a temporary copy of a database with every version added, and the name of each in it.
+    """Yield a temporary copy of a database that also contains every version, and the versions' names in the copy.
 
-    `wanted` gives a model, a file or `REVISION:FILE.py[:CLASS]` by name of the version; files get `inputs`. Traces are kept until one of
-    their source files changes. Raise `CharzError` where ingestion fails.
+    `wanted` maps the name of a version to a model, a file or `REVISION:FILE.py[:CLASS]`. Models of files are traced with `inputs`. A trace is
+    cached until one of the traced source files changes. Raise `CharzError` where ingestion fails.
     """
     from charz.ingest.compile.rules import from_connection
     from charz.ingest.write import write
@@ -81,7 +81,8 @@ def _free(version: str, known: Sequence[str]) -> str:
 
 
 def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messages: Messages) -> Ingested:
-    """Return the rows of a version, traced in a separate process, which keeps equally named modules of two revisions apart, or from an earlier trace."""
+    """Return the rows of a version from the cache, or trace the version in a separate process, so that two revisions can have modules of the same
+    name."""
     from charz.ingest import kept
 
     model, where, place = text, Path.cwd(), str(Path.cwd())
@@ -98,7 +99,7 @@ def _traced(text: str, rules: Rules, folder: Path, inputs: Sequence[str], messag
 
 
 def _check_out(revision: str, folder: Path, text: str) -> str:
-    """Check out the files of a git revision at and below the working directory into a folder; return the hash of their content."""
+    """Write the files of a git revision, at and below the working directory, into a folder. Return the hash of the files' content."""
     folder.mkdir()
     archive = folder.with_suffix(".tar")
     _git(text, "archive", "--format=tar", f"--output={archive}", revision)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
-    """Models, each with its settings."""
+    """Models, each with the settings of its measurements."""
 
 
 class Calibrate(Core):
@@ -28,23 +28,23 @@ class Calibrate(Core):
     @answer(is_writing=True)
     def calibrate(
         self,
-        target: Annotated[str, Text("Scope of the rows: hardware:PART or family:gpu.")],
+        target: Annotated[str, Text("Parts that the fitted rows apply to: hardware:PART or family:gpu.")],
         *,
-        hardware: Annotated[Names | None, Text("Parts to fit on; default every measured part of the scope.")] = None,
+        hardware: Annotated[Names | None, Text("Parts whose measurements are fitted; default every measured part of the target.")] = None,
         backend: Annotated[Names | None, Text("Backends; default every measured backend.")] = None,
-        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = FITTED,
-        strength: Annotated[float, Text("Strength of the pull toward the family's values; 0 disables it.", least=0.0)] = 1.0,
+        where: Annotated[str, Text("SQL condition on rows of the table measurement, with alias x.")] = FITTED,
+        strength: Annotated[float, Text("Strength of the regularization toward the family's values; 0 disables it.", least=0.0)] = 1.0,
         folds: Annotated[int, Text("Number of folds for cross-validation over model families.", least=2)] = 6,
-        host_factor: Annotated[float, Text("Ratio of the machine's host time to the reference.", least=0.0)] = 1.0,
+        host_factor: Annotated[float, Text("Host time of this machine divided by that of the reference machine.", least=0.0)] = 1.0,
         suite: Annotated[
-            bool, Text("Fit to a suite of operators: keep the rows whatever their error on left-out families.")
+            bool, Text("Store the rows even if they do not reduce the error on left-out families, for fits to a suite of operators.")
         ] = False,
-        write: Annotated[bool, Text("Store the rows in the database.")] = True,
-        csv: Annotated[File | None, Text("Folder of the CSV tables to write, e.g. hardware_catalog/tables.")] = None,
+        write: Annotated[bool, Text("Store the fitted rows in the database.")] = True,
+        csv: Annotated[File | None, Text("Folder of CSV tables to write the fitted rows to, e.g. hardware_catalog/tables.")] = None,
     ) -> Rows:
-        """Fit a few parameters a kernel class, report the error on left-out model families and parts, and store the rows.
+        """Fit efficiency parameters of each kernel class to measurements, and report the error on left-out model families and parts.
 
-        Other rows of the database stay. Rows of a part take precedence over those of its family.
+        The fitted rows are stored; other rows of the database stay. Rows of a part take precedence over rows of the part's family.
         """
         csv = path_of(csv)
         condition = of_session(self, where)
@@ -94,7 +94,7 @@ class Calibrate(Core):
             kept = (
                 ""
                 if result.is_better
-                else "; no better on left-out families than the present rows: only its bands are kept"
+                else "; no smaller error on left-out families than the present rows, so only the bands are stored"
             )
             self.messages.remark(
                 f"{result.scope}, {result.backend}: {len(result.kernels.cases)} rows, {len(result.fit.prior)} parameters;"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
-    """Models, each with its settings."""
+    """Models, each with the settings of its measurements."""
 
 
 OWN = (questions.FITTED, questions.SCORED)
@@ -28,13 +28,13 @@ LIMITS = sandbox.Limits()
 
 
 def of_session(session: Core, text: str) -> str:
-    """Convert a condition into one that is safe to run: charz's own stays, a user's becomes the list of rows for which the sandbox finds it
-    true. Raise `CharzError` for an invalid one."""
+    """Convert a condition into a condition that is safe to run. A condition of charz stays unchanged. A user's condition is evaluated in the
+    sandbox and becomes the list of rows that meet it. Raise `CharzError` for an invalid condition."""
     if text in OWN:
         return text
     from ..ask.sql import scoped_to
 
-    session.connection()  # updates a file of an older charz, since the other process cannot write
+    session.connection()  # updates a file of an older charz, since the sandbox cannot write
     query = questions.matching(of_text(text))
     of_file = (session.path, Access(session.access.trust), Scope(), (), query, (), (), None, None, None, None)
     with sandbox.asked(scoped_to, of_file, query, LIMITS) as answered:
@@ -43,7 +43,7 @@ def of_session(session: Core, text: str) -> str:
 
 
 def of_text(text: str) -> str:
-    """Return the one expression of a condition as the engine parses it. Raise `CharzError` for an invalid one."""
+    """Return the expression that DuckDB parses from the text of a condition. Raise `CharzError` for an invalid condition."""
     import duckdb
 
     try:

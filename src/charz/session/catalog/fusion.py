@@ -1,4 +1,4 @@
-"""The command that compares the fusion of models with inductor's."""
+"""Comparison of the fusion rules with the fusion of PyTorch's inductor, for the command `measure`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Fusion(Core):
     """Comparison of fusion rules with inductor."""
 
     def _fused(self, models: list[str], by_pair: bool) -> Rows:
-        """Let inductor plan the loops of models on this machine's CPU, and compare its plan with the fusion rules.
+        """Let inductor fuse the operators of models for this machine's CPU, and compare the fused pairs with those of the fusion rules.
 
-        Inductor is stopped before it writes code: nothing is compiled or run. The rules describe its plan for a GPU. A CPU's differs by
-        design in the pairs of operators that `by_pair` lists.
+        Inductor is stopped before it generates code, so nothing is compiled or run. The rules describe inductor's fusion for a GPU. Fusion for
+        a CPU differs by design in some pairs of operators, which `by_pair` lists.
         """
         from charz.ingest.sources.spec import parse
 
@@ -36,7 +36,7 @@ class Fusion(Core):
         return Rows(columns, [(name, *_agreement(found)) for name, found in examined.items()])
 
     def _examined(self, spec: Spec) -> Examination:
-        """Return inductor's plan for a model, requested once while the rules of the file stay."""
+        """Return inductor's fusion of a model, cached until the rules of the file change."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.inductor import examine
 
@@ -66,7 +66,7 @@ def _agreement(found: Examination) -> tuple[Any, ...]:
 
 
 def _differences(found: Examination) -> list[tuple[str, str, str, int]]:
-    """Count producer, consumer and who fuses them, the most frequent first."""
+    """Count the pairs of producer and consumer that only the rules or only inductor fuses, the most frequent pair first."""
     operators = found.flow.names
     counts = Counter(
         (operators[edge.producer][0], operators[edge.consumer][0], "rules" if edge.is_predicted else "inductor")

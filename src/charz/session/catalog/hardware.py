@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from charz.schema.row import Row
 
 
-AnyPart = Annotated[str, Text("Part, by id or any other name it has.")]
+AnyPart = Annotated[str, Text("Hardware part, by id, name or alias.")]
 
 _FACTS = ("name", "vendor", "family", "market", "architecture", "form_factor", "status", "origin", "note")
 
@@ -34,7 +34,7 @@ _PART = f"""
     SELECT hardware, {", ".join(f"h.{fact}" for fact in _FACTS)}, p.dataflow
     FROM hardware AS h JOIN part AS p USING (hardware) WHERE hardware = ?
 """
-"""Query for the facts of a part that are words; its dataflow is its family's unless it states one."""
+"""Query for the textual facts of a part. The dataflow is the part's if stated, else the default of the family."""
 
 _NUMBERS = ("field", "value", "unit", "standing", "is_edited", "follows_edit", "formula")
 
@@ -43,10 +43,10 @@ _SOURCES = ("confidence", "source_id", "derivation_rule", "note", "locator")
 
 @dataclass(frozen=True, slots=True)
 class PartText:
-    """A part as the text of a YAML file."""
+    """Text of a YAML file that describes a part."""
 
     name: str
-    """Id of the part in the text."""
+    """Id of the part in the file."""
     text: str
 
 
@@ -60,7 +60,7 @@ def _name(text: str) -> str:
 
 
 def _written(make: Callable[..., PartText]) -> Callable[..., str]:
-    """Make a method that returns a part's text also a command that writes a file and returns its name."""
+    """Turn a method that returns the text of a part also into a command that writes the text to a file and returns the file's name."""
 
     @functools.wraps(make)
     def text(self: Hardware, *args: Any, out: File | None = None, force: bool = False, **given: Any) -> str:
@@ -103,7 +103,7 @@ class Hardware:
         sources: Annotated[bool, Text("Show the source of each number.")] = False,
         section: Literal["numbers", "part", "conflicts"] = "numbers",
     ) -> Rows:
-        """Show every number of a part, with --sources the source of each, and where sources disagree."""
+        """Show every number of a part, and the numbers on which sources disagree. --sources adds the source of each number."""
         connection = self.session.catalog()
         hardware = resolve(connection, part)
         if section == "part":
@@ -116,19 +116,19 @@ class Hardware:
         counted = "SELECT count(*), count(*) FILTER (is_guess) FROM hardware_value WHERE hardware = ?"
         ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
         more = "" if sources else "; --sources shows the source of each"
-        self.session.messages.remark(f"{count} numbers, {guesses} of them guesses{more}")
+        self.session.messages.remark(f"{count} numbers, of which {guesses} are guesses{more}")
         warn(self.session.messages, connection, hardware)
         return of_query(connection.sql(query, params=[hardware]), "hardware_value")
 
     @answer()
     def diff(self, first: AnyPart, second: AnyPart) -> Rows:
-        """Compare two parts number by number. Numbers of different scopes, such as a unit's and a chip's, have no ratio."""
+        """Compare two parts number by number. A number per unit and a number per chip have no ratio."""
         connection = self.session.catalog()
         parts = [resolve(connection, name) for name in (first, second)]
         query = "SELECT * EXCLUDE (first_hardware, second_hardware) FROM part_difference WHERE first_hardware = ? AND second_hardware = ?"
         found = of_query(connection.sql(f"{query} ORDER BY field", params=parts), "part_difference")
         if not found.fetch():
-            self.session.messages.remark(f"{parts[0]} and {parts[1]} agree in every number")
+            self.session.messages.remark(f"{parts[0]} and {parts[1]} have equal numbers")
         return found
 
     @_written
@@ -140,9 +140,9 @@ class Hardware:
         out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Write a part as YAML, its numbers with their sources; `charz hardware add` accepts the file unchanged.
+        """Write a part with the sources of its numbers to a YAML file, which `charz hardware add` accepts unchanged.
 
-        Derived numbers are left out, so that twice the tiles need one changed number.
+        Derived numbers are left out and follow the stated numbers. To double the tiles, for example, change one number.
         """
         from charz.hardware_catalog import part_text
 
@@ -160,7 +160,7 @@ class Hardware:
         out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Write a YAML template for a part of your own, each number with its meaning and an example."""
+        """Write a YAML template for a part of your own, with the meaning and an example of each number."""
         from charz.hardware_catalog import part_text
 
         connection = self.session.catalog()
@@ -174,21 +174,21 @@ class Hardware:
         *,
         scale_sim: Annotated[File | None, Text("Configuration file of SCALE-Sim.")] = None,
         timeloop: Annotated[File | None, Text("Architecture file of Timeloop in YAML.")] = None,
-        clock: Annotated[Amount | None, Text("Clock if the file states none, e.g. 1GHz.")] = None,
+        clock: Annotated[Amount | None, Text("Clock, if the file states no clock, e.g. 1GHz.")] = None,
         dram: Annotated[
-            Amount | None, Text("Bandwidth of main memory if the file states none, e.g. 25.6GB/s.")
+            Amount | None, Text("Bandwidth of main memory, if the file states no bandwidth, e.g. 25.6GB/s.")
         ] = None,
         id: Annotated[str | None, Text("Id of the part; default the file's name.")] = None,
         out: Annotated[File | None, Text("File to write; on the command line default ID.yaml in this folder.")] = None,
         force: Force = False,
     ) -> PartText:
-        """Convert a design of another tool, its array, memories and clock, to a part file that `charz hardware add` accepts."""
+        """Convert the array, memories and clock of a design for another tool to a part file that `charz hardware add` accepts."""
         from charz.hardware_catalog import exchange
 
         given = {"scale_sim": scale_sim, "timeloop": timeloop}
         named = [(kind, Path(file)) for kind, file in given.items() if file is not None]
         if len(named) != 1:
-            raise CharzError("one file", f"{len(named)} are named", next="name one with --scale-sim or --timeloop")
+            raise CharzError("one file is needed", f"{len(named)} are named", next="name one with --scale-sim or --timeloop")
         ((kind, file),) = named
         if not file.is_file():
             raise CharzError("no such file", str(file))
@@ -203,12 +203,12 @@ class Hardware:
     def check(
         self, file: Annotated[File | None, Text("YAML file of a part; default the shipped catalog.")] = None
     ) -> Rows:
-        """Apply every lint to a part file or to the shipped catalog, and list what parts lack for answers or energies; exit code 1 in
-        either case. Valid numbers that contradict others (`part_warning`) are reported, but are no fault.
+        """Check a part file or the shipped catalog, and list faults and missing numbers that predictions of time or energy need; exit code 1
+        if something is listed. Valid numbers that contradict each other (`part_warning`) are reported as warnings.
 
-        Nothing is ingested or written. A file's part is tested with the shipped rules and scenarios. In the shipped catalog, energy rules
-        of memory are also compared with documents (`energy_fact`), and parts with the rules of their process (`silicon_check`): deviations
-        above a factor of 1.5 are listed, but are no fault.
+        Nothing is ingested or written. The part of a file is tested with the shipped rules and scenarios. In the shipped catalog, energy
+        rules of memory are also compared with documents (`energy_fact`), and parts with the rules of their silicon process
+        (`silicon_check`). Deviations above a factor of 1.5 are reported as remarks.
         """
         from charz.hardware_catalog import energy_check, loader
         from charz.hardware_catalog.problem import CatalogError
@@ -231,13 +231,13 @@ class Hardware:
             self.session.messages.remark(off.line)
         for line in _off_process(self.session.catalog()) if file is None else ():
             self.session.messages.remark(line)
-        found = f"{len(lacks)} parts and backends lack something" if lacks else "each part can answer"
+        found = f"{len(lacks)} parts and backends lack numbers" if lacks else "no part lacks a number"
         self.session.messages.remark(f"no fault in {sum(map(len, rows.values()))} rows, {found}")
         return Rows(("fault",), [(lack,) for lack in lacks], is_failure=bool(lacks))
 
     def _lacks_of(self, rows: Mapping[type[Row], Sequence[Row]]) -> Sequence[str]:
-        """Return what a part lacks for answers next to the shipped parts, and warn of doubtful numbers, in a temporary database without
-        models and triggers."""
+        """List the missing numbers that predictions for a part need, and warn of doubtful numbers. The part is inserted into a temporary database
+        with the shipped parts, without models and triggers."""
         import tempfile
 
         from charz.schema import database
@@ -262,9 +262,9 @@ class Hardware:
         self,
         file: Annotated[File, Text("YAML file of a part.")],
         *,
-        replace: Annotated[bool, Text("Replace a part of your own.")] = False,
+        replace: Annotated[bool, Text("Replace a part of the same id that you added before.")] = False,
     ) -> Rows:
-        """Add a part of your own from a YAML file, after the lints of the shipped catalog."""
+        """Add a part of your own from a YAML file that passes the lints of the shipped catalog."""
         file = Path(file)
         with self.session.changing() as connection:
             wanted = _insert(connection, file, replace)
@@ -272,12 +272,12 @@ class Hardware:
             warn(self.session.messages, connection, wanted)
         for lack in lacks:
             self.session.messages.remark(lack)
-        self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows the numbers derived from it")
+        self.session.messages.remark(f"`charz hardware show {wanted} --sources` shows the numbers derived from the file")
         return Rows(("added",), [(wanted,)])
 
     @answer(is_writing=True)
     def remove(self, part: AnyPart) -> Rows:
-        """Remove a part of your own."""
+        """Remove a part that you added."""
         from charz.sql import maintain
 
         with self.session.changing(create=False) as connection:
@@ -287,8 +287,8 @@ class Hardware:
         return Rows(("removed",), [(hardware,)])
 
     @answer(is_writing=True)
-    def sync(self, *, dry_run: Annotated[bool, Text("Show the changes without making them.")] = False) -> Rows:
-        """Update an older database to the shipped catalog, keeping your parts and edits."""
+    def sync(self, *, dry_run: Annotated[bool, Text("Show the changes without applying them.")] = False) -> Rows:
+        """Update the catalog of an older database to the shipped catalog, and keep your parts and edits."""
         from charz.hardware_catalog import loader
         from charz.hardware_catalog import sync as syncing
         from charz.sql import maintain
@@ -303,7 +303,7 @@ class Hardware:
                     with maintain.bulk(connection):
                         syncing.apply(connection, catalog)
         if not changes:
-            self.session.messages.remark("the database has this catalog already")
+            self.session.messages.remark("the database already has the shipped catalog")
         kept = sum(1 for c in changes if c.action == "keep")
         self.session.messages.remark(
             f"{len(changes) - kept} rows {'would change' if dry_run else 'changed'}, {kept} edits of yours kept"
@@ -313,7 +313,7 @@ class Hardware:
 
 
 def resolve(connection: duckdb.DuckDBPyConnection, part: str) -> str:
-    """Return a part's id by any of its names."""
+    """Return the id of a part, given its id, name or alias."""
     from charz.hardware_catalog import names
 
     return names.resolve(connection, part)
@@ -341,7 +341,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
 
 
 def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
-    """Return the database's rows that a part is checked against: parts, sources, families, formats and valid numbers."""
+    """Return the database's rows that the lints of a part need: parts, sources, families, formats and ranges of numbers."""
     from charz.hardware_catalog.loader import Catalog
     from charz.hardware_catalog.sync import stored
     from charz.schema.catalog.energy import SiliconRule
@@ -359,7 +359,7 @@ def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
 
 
 def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
-    """List the parts that deviate from the rules of their process by more than `silicon_check` allows, a line each."""
+    """Return a line for each part that deviates from the rules of its silicon process by more than `silicon_check` allows."""
     query = "SELECT hardware, quantity, ruled, stated, factor FROM silicon_check WHERE is_off ORDER BY quantity, factor DESC, 1"
     return [
         f"{part}: {quantity} {ruled:.4g} by the rules of its process, {stated:.4g} as stated: {factor:.2g} times apart"
@@ -368,17 +368,17 @@ def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
 
 
 def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:
-    """List what a part, or any, lacks for answers and what to do about it, a line each."""
+    """Return a line for each missing number that predictions for a part, or for any part, need, with the remedy."""
     order = "ORDER BY hardware, backend, lack"
     found = connection.execute(f"SELECT hardware, reason, next FROM part_lack {order}").fetchall()
     return [f"{part}: {reason}; {next}" for part, reason, next in found if hardware in (None, part)]
 
 
 def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> None:
-    """Warn of valid numbers of a part, or of any, that contradict others of it."""
+    """Warn of valid numbers of a part, or of any part, that contradict each other."""
     from charz.sql.scopes import stored
 
-    # The file's own view: a session with an engine hides those of models.
+    # The view of the file, since a session with an engine replaces views about models.
     query = f"SELECT hardware, reason, next FROM {stored(connection, 'part_warning')} ORDER BY hardware, warning"
     for part, reason, next in connection.execute(query).fetchall():
         if hardware in (None, part):
@@ -386,13 +386,13 @@ def warn(messages: Messages, connection: duckdb.DuckDBPyConnection, hardware: st
 
 
 def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
-    """Delete every row of a user's part. Raise `CharzError` for a shipped one, ignore an unknown one."""
+    """Delete every row of a user's part. Raise `CharzError` for a shipped part, ignore an unknown part."""
     from charz.hardware_catalog.sync import shipped_sources
     from charz.schema import catalog, database
 
     found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
     if found and found[0][0] != "user":
-        raise CharzError("a part of the shipped catalog", hardware, next="give yours another id")
+        raise CharzError("a part of the shipped catalog", hardware, next="give your part another id")
     cited = "SELECT DISTINCT source_id FROM hardware_provenance WHERE hardware = ?"
     own = {source for (source,) in connection.execute(cited, [hardware]).fetchall()} - shipped_sources(connection)
     for row_type in database.TABLES:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from charz.ingest.trace.export import Request
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
-    """Models, each with its settings."""
+    """Models, each with the settings of its measurements."""
 
 _MEASURED = (
     "model",
@@ -51,43 +51,43 @@ class Measure(Calibrate, Fusion):
     def measure(
         self,
         models: Annotated[
-            Names | None, Text("Models, named as for `charz ingest`; operators as synthetic:KIND.")
+            Names | None, Text("Models, named as for `charz ingest`; single operators as synthetic:KIND.")
         ] = None,
         *,
-        device: Annotated[str, Text("cpu or cuda.")] = "cpu",
-        backend: Annotated[Names | None, Text("eager or inductor; repeatable.")] = None,
+        device: Annotated[str, Text("Device of PyTorch: cpu or cuda.")] = "cpu",
+        backend: Annotated[Names | None, Text("Backends: eager or inductor; repeatable.")] = None,
         batch: Annotated[Sizes | None, Text("Samples in one run: 8, 1,8,64 or 1:64 (doubling).")] = None,
-        sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
-        precision: Annotated[Names | None, Text("fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeatable.")] = None,
-        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
+        sequence: Annotated[int | None, Text("Tokens per sample.", least=1)] = None,
+        precision: Annotated[Names | None, Text("Precisions: fp32, tf32, fp16, bf16, amp-fp16, amp-bf16; repeatable.")] = None,
+        memory_format: Annotated[str, Text("Memory format: nchw or nhwc.")] = "nchw",
         seconds: Annotated[float, Text("Shortest time spent on each measurement, in s.", least=0.0)] = 2.0,
         quantile: Annotated[
             float,
             Text("Quantile of the run times to store; use 0.1 on a shared machine.", least=0.0, most=1.0),
         ] = 0.5,
         rounds: Annotated[
-            int, Text("Passes over all measurements, which spread a slow minute over all of them.", least=1)
+            int, Text("Number of passes over all measurements. More passes spread a temporary slowdown over all measurements.", least=1)
         ] = 1,
-        settings: Annotated[Names | None, Text("KEY=VALUE of a synthetic model.", flag="set")] = None,
+        settings: Annotated[Names | None, Text("Setting KEY=VALUE of a synthetic model; repeatable.", flag="set")] = None,
         operators: Annotated[bool, Text("Also store the time of every operator, from a profiler trace.")] = True,
-        hardware: Annotated[str | None, Text("Part that is measured; default by the name of the device.")] = None,
+        hardware: Annotated[str | None, Text("Name of the measured part; default the name of the device.")] = None,
         characterize: Annotated[
-            str | None, Text("Write a draft of this CPU as a part of this name, and fit its efficiency rows.")
+            str | None, Text("Describe this CPU in a part file of this name, and fit efficiency rows to measurements of the CPU.")
         ] = None,
         section: Literal["runs", "fusion", "fusion_pairs"] = "runs",
     ) -> Rows:
-        """Run models on this machine and store median, spread, peak memory, operator times, and energy if the device counts it.
+        """Run models on this machine and store median and spread of the time, peak memory, operator times, and energy if the device has a counter.
 
-        Rows are stored in the data set `measured:NAME-OF-DEVICE`, also those before a failure or Ctrl-C; `charz validate` compares predictions with them.
+        Rows are stored in the data set `measured:NAME-OF-DEVICE`, also after a failure or Ctrl-C. `charz validate` compares them with predictions.
         `--characterize NAME` (ten minutes, CPU) writes NAME.yaml, adds the part, measures a suite of small models and six whole networks, and fits the
-        part's efficiency rows to them. NAME is new, or that of an earlier characterized part whose NAME.yaml was moved or removed.
+        part's efficiency rows to the measurements. To characterize a part again, move or remove NAME.yaml first.
 
-        `--fusion` runs nothing: inductor plans the loops of each model for this CPU, and its plan is compared with the fusion rules.
-        `--fusion-pairs` lists the pairs of operators on which the two differ.
+        `--fusion` runs nothing: it compares how inductor fuses the operators of each model for this CPU with the fusion rules.
+        `--fusion-pairs` lists the pairs of operators that only inductor or only the rules fuse.
         """
         if section != "runs":
             if not names(models):
-                raise CharzError("no model", f"--{section.replace('_', '-')}", next="name models, e.g. resnet18 timm:NAME hf:NAME")
+                raise CharzError("no model named", f"--{section.replace('_', '-')}", next="name models, e.g. resnet18 timm:NAME hf:NAME")
             return self._fused(names(models), section == "fusion_pairs")
         if characterize is not None:
             _check_suite_alone(
@@ -168,7 +168,7 @@ class Measure(Calibrate, Fusion):
         return Rows(_MEASURED, shown)
 
     def _keep_measured(self, rows: list[dict[str, Any]], traces: list[pl.DataFrame]) -> None:
-        """Store the rows in place of earlier ones of the same conditions."""
+        """Store the rows. They replace earlier rows of the same conditions."""
         import polars as pl
 
         from charz.ingest.measurements import store
@@ -192,10 +192,10 @@ class Measure(Calibrate, Fusion):
                 what = f"runs on {frame['hardware_name'][0]}"
                 source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=what)
                 store.store(connection, pl.concat([left, new]), row_type, [source])
-        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares predictions with them")
+        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares the measurements with predictions")
 
     def _characterize(self, part_id: str, seconds: float, quantile: float, rounds: int) -> Rows:
-        """Write a draft of the part, add it, measure the suite, and fit."""
+        """Write the part's file, add the part, measure the suite, and fit efficiency rows."""
         from charz.hardware_catalog import loader  # noqa: F401  # fails early if the catalog is broken
         from charz.ingest.measure import characterize
         from charz.ingest.run import run as ingest
@@ -209,7 +209,7 @@ class Measure(Calibrate, Fusion):
         factor = host_factor(self.connection(create=True), machine.operator_s)
         self.messages.remark(
             f"{path}: {machine.core_count} cores, {machine.fp32_ops_per_s:.3g} operations and {machine.byte_per_s:.3g} bytes"
-            f" a second; an operator takes the host {machine.operator_s:.3g} s: give scenarios of this machine"
+            f" per second; the host issues an operator in {machine.operator_s:.3g} s: add scenarios of this machine with"
             f" --host-factor {factor:.2g}"
         )
         Hardware(self).add(path, replace=True)
@@ -229,7 +229,7 @@ class Measure(Calibrate, Fusion):
         return measured
 
     def _new_part_file(self, part_id: str) -> Path:
-        """Return the path of the draft. Raises `CharzError` for an invalid id, the id of another part, and an existing file."""
+        """Return the path of the part's file. Raise `CharzError` for an invalid id, the id of another part, and an existing file."""
         from charz.hardware_catalog import part_file
 
         if not part_file.is_name(part_id):
@@ -285,7 +285,7 @@ def _shown(name: str, settings: Settings, result: Result) -> tuple[Any, ...]:
 
 
 def _row(request: Request, settings: Settings, result: Result, hardware: str) -> dict[str, Any]:
-    """Make a `measurement` row."""
+    """Make a row of the table `measurement`."""
     import torch
 
     return {
@@ -318,13 +318,13 @@ def _check_suite_alone(options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value]
     if given:
         raise CharzError(
-            "--characterize measures a suite of its own", ", ".join(given),
-            next="leave these out; --characterize takes --seconds, --quantile and --rounds",
+            "--characterize measures a fixed suite of models", ", ".join(given),
+            next="leave these options out; --characterize takes --seconds, --quantile and --rounds",
         )  # fmt: skip
 
 
 def host_factor(connection: duckdb.DuckDBPyConnection, operator_s: float) -> float:
-    """Return the ratio of an operator's host time here to that of the catalog's eager backend on CPUs."""
+    """Return an operator's host time on this machine, divided by the host time of the catalog's eager backend on CPUs."""
     query = "SELECT host_kernel_s FROM backend_support WHERE backend = 'eager' AND family = 'cpu' AND vendor = '*'"
     ((reference,),) = connection.execute(query).fetchall()
     return operator_s / float(reference)

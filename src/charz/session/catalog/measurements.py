@@ -1,4 +1,4 @@
-"""Commands that import measured results and list them."""
+"""Commands that import and list measured results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
-    """Models, each with its settings."""
+    """Models, each with the settings of its measurements."""
 
 
 class Measurements:
@@ -29,16 +29,16 @@ class Measurements:
     def import_(
         self,
         file: Annotated[
-            File, Text("timm CSV, any CSV or parquet, PyTorch trace (.json, .json.gz), or a folder of them.")
+            File, Text("CSV file of timm, any CSV or parquet file, PyTorch trace (.json, .json.gz), or a folder of such files.")
         ],
         *,
-        map: Annotated[Names | None, Text("field=column, field=column*1e-3 or field:=text; repeatable.")] = None,
+        map: Annotated[Names | None, Text("Value of a field of `measurement`: field=column, field=column*1e-3 or field:=text; repeatable.")] = None,
         source: Annotated[str | None, Text("Name of the data set; default the file's name without suffix.")] = None,
-        hardware: Annotated[str | None, Text("Part a PyTorch trace ran on.")] = None,
-        model: Annotated[str | None, Text("Model a PyTorch trace ran.")] = None,
-        backend: Annotated[str, Text("Backend a PyTorch trace ran under.")] = "eager",
+        hardware: Annotated[str | None, Text("Hardware part on which the PyTorch trace was recorded.")] = None,
+        model: Annotated[str | None, Text("Model of the PyTorch trace.")] = None,
+        backend: Annotated[str, Text("Backend of the PyTorch trace.")] = "eager",
     ) -> Rows:
-        """Import a file of measured results; it replaces an earlier import of the same name.
+        """Import measured results from a file. They replace an earlier import of the same name.
 
         Each --map fills a field of `measurement` (`charz schema measurement` lists them):
         `charz measurements import runs.csv --map model=net --map hardware:=rtx4090 --map latency_s=ms*1e-3`.
@@ -59,13 +59,13 @@ class Measurements:
         if unknown:
             more = ", ..." if len(unknown) > 6 else ""
             self.session.messages.warn(
-                f"not in the catalog: {', '.join(unknown[:6])}{more} (their rows are stored but not scored; `charz hardware add` adds a part)"
+                f"parts not in the catalog: {', '.join(unknown[:6])}{more} (their rows are stored but not scored; `charz hardware add` adds a part)"
             )
         if unscored:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unscored[:6])
             self.session.messages.warn(
-                f"rows without a prediction in prediction_error: {reasons} (unscored_measurement lists them; `charz validate` predicts every"
-                " measured condition, `charz scenario add` stores one)"
+                f"measurements without a row in prediction_error: {reasons}; see unscored_measurement. `charz validate` predicts all measured"
+                " conditions; `charz scenario add` adds a single condition"
             )
         rows = [
             (path.name, batch.row_type.TABLE, len(batch.frame), batch.untimed_count)
@@ -74,9 +74,9 @@ class Measurements:
         return Rows(("file", "table", "row_count", "untimed_count"), rows)
 
     def _say_what_is_missing(self, name: str, batch: Batch) -> None:
-        """Warn of columns that no field takes, and of fields that were filled with assumed values."""
+        """Warn of columns that were not imported, and of fields that were filled with assumed values."""
         if batch.left_out:
-            next = "--map FIELD=COLUMN takes one, `charz schema measurement` lists fields"
+            next = "--map FIELD=COLUMN imports a column, `charz schema measurement` lists the fields"
             self.session.messages.warn(f"{name}: columns left out: {', '.join(batch.left_out)} ({next})")
         if batch.assumed:
             said = ", ".join(f"{field} {value}" for field, value in batch.assumed.items())
@@ -84,7 +84,7 @@ class Measurements:
 
     @answer()
     def list(self) -> Rows:
-        """List data sets in the database, with their number of rows that can be scored."""
+        """List the data sets of measurements, with the number of rows that can be compared with predictions."""
         from charz.ingest.measurements import files
 
         table = files.overview(self.session.connection())

@@ -29,11 +29,11 @@ class Models(Core):
     def models(
         self, models: AnyModels = None, *, section: Literal["models", "layers", "coverage", "unsized"] = "models"
     ) -> Rows:
-        """List the ingested models with their size and work for one sample.
+        """List the ingested models with their size and work per sample.
 
-        `--layers` lists the modules that compute, with their shapes, weights and work. `--coverage` lists each model's operators by how
-        they were sized, `--unsized` every operator without a rule. The last two end with exit code 1 when there is one: its work is
-        unknown, and every sum over that model too small.
+        `--layers` lists the modules that compute, with shapes, weights and work. `--coverage` counts each model's operators by the way
+        their work was determined. `--unsized` lists every operator without a rule. The work of such an operator is unknown, so every sum
+        over its model is too small: with `--coverage` and `--unsized`, the exit code is then 1.
         """
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         if not chosen:
@@ -53,7 +53,7 @@ class Models(Core):
 
 
 def _unsized(scoped: Scoped, models: list[str]) -> list[tuple[str, int, int, str]]:
-    """Return each ATen operator without a rule with its count of operators, its count of models and the first model."""
+    """Return a row for each ATen operator without a rule: its name, the number of calls, the number of models with it, and the first model."""
     query = "SELECT aten_operator, model FROM operator_without_rule WHERE list_contains(?, model) ORDER BY model"
     found: dict[str, list[str]] = {}
     for operator, model in scoped.execute(query, [models]).fetchall():

@@ -1,4 +1,4 @@
-"""Commands about scenarios, the conditions under which models are asked about."""
+"""Commands about scenarios. A scenario is a set of conditions under which models are evaluated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Scenario:
 
     @answer()
     def list(self) -> Rows:
-        """List every scenario."""
+        """List the stored scenarios."""
         return of_query(self.session.connection().sql("SELECT * FROM scenario ORDER BY scenario_id"))
 
     @answer(is_writing=True)
@@ -31,20 +31,20 @@ class Scenario:
         self,
         *,
         batch: Annotated[int, Text("Samples in one run.", least=1)] = 1,
-        sequence: Annotated[int | None, Text("Tokens a sample.", least=1)] = None,
-        context: Annotated[int | None, Text("Tokens attended to.", least=1)] = None,
-        phase: Annotated[str, Text("forward, prefill or decode.")] = "forward",
+        sequence: Annotated[int | None, Text("Tokens per sample.", least=1)] = None,
+        context: Annotated[int | None, Text("Context length of a language model, in tokens.", least=1)] = None,
+        phase: Annotated[str, Text("Phase: forward, prefill or decode.")] = "forward",
         precision: Annotated[
-            Names | None, Text("Precision policies, with commas; else each backend's default.")
+            Names | None, Text("Precision policies, separated by commas; default depends on the backend.")
         ] = None,
-        backend: Annotated[Names | None, Text("Backends, with commas; else each family's default.")] = None,
-        memory_format: Annotated[str, Text("nchw or nhwc.")] = "nchw",
-        host_factor: Annotated[float, Text("Ratio of host time to the reference.", least=0.0)] = 1.0,
+        backend: Annotated[Names | None, Text("Backends, separated by commas; default depends on the hardware family.")] = None,
+        memory_format: Annotated[str, Text("Memory format: nchw or nhwc.")] = "nchw",
+        host_factor: Annotated[float, Text("Host time divided by that of the reference machine.", least=0.0)] = 1.0,
         cache: Cache = "warm",
         cap: Cap = None,
         include_transfer: IncludeTransfer = False,
     ) -> Rows:
-        """Add a scenario for each named backend and precision, else for each family's default backend."""
+        """Add a scenario for each named backend and precision. The default is the default backend of each hardware family."""
         fields: dict[str, Any] = {
             "batch": batch,
             "sequence": sequence,
@@ -77,7 +77,7 @@ class Scenario:
                     query = f"INSERT INTO scenario ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
                     connection.execute(query, [*row.values()])
         if len(new) < len(rows):
-            session.messages.remark(f"{len(rows) - len(new)} of {len(rows)} exist already")
+            session.messages.remark(f"{len(rows) - len(new)} of {len(rows)} scenarios exist already")
         return Rows(tuple(rows[0]), [tuple(row.values()) for row in new])
 
     @answer(is_writing=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
     Wanted = list[tuple[Spec, list[dict[str, Any]]]]
-    """Models, each with its settings."""
+    """Models, each with the settings of its measurements."""
 
 _WORST = (
     "model", "hardware", "backend", "batch", "measured_s", "unfitted_s", "latency_s", "host_factor", "log_ratio", "why"
@@ -29,25 +29,25 @@ _WORST = (
 
 
 class Validate(Core):
-    """Errors of predictions against measured runs."""
+    """Comparison of predictions with measured runs."""
 
     @answer(*CELLS, "worst")
     def validate(
         self,
         models: AnyModels = None,
         *,
-        where: Annotated[str, Text("SQL condition on measurement rows, alias x.")] = SCORED,
-        least_rows: Annotated[int, Text("Leave out groups with fewer rows.", least=1)] = 5,
-        worst: Annotated[int, Text("Number of worst rows to explain.", least=0)] = 10,
+        where: Annotated[str, Text("SQL condition on rows of the table measurement, with alias x.")] = SCORED,
+        least_rows: Annotated[int, Text("Smallest number of rows of a listed group.", least=1)] = 5,
+        worst: Annotated[int, Text("Number of rows of largest error to list.", least=0)] = 10,
         family_only: Annotated[bool, Text("Ignore efficiency rows fitted to single parts.")] = False,
         section: Literal["part", "source", "precision", "batch", "family", "worst"] = "part",
     ) -> Rows:
-        """Report the error of predictions by part, source, precision, batch class and model family, and the worst rows.
+        """Report the error of predictions by part, source, precision, batch class and model family, and the rows of largest error.
 
-        The error of a row is the natural logarithm of predicted over measured time: `median_error` and `p90_error` are of its absolute
-        value, `bias` is its median (above 0: predictions are too slow), `mape` the mean of |predicted / measured - 1|.
-        `unfitted_median_error` and `unfitted_bias` score the predictions of `report`. All other scores use one factor on the host's
-        dispatch time a data set, fitted to those of its rows that wait for the host.
+        The error of a row is the natural logarithm of predicted / measured time. `median_error` and `p90_error` are the median and the 90th
+        percentile of its absolute value, `bias` is its median (above 0: predictions are too slow), `mape` the mean of |predicted /
+        measured - 1|. `unfitted_median_error` and `unfitted_bias` score the predictions of `report`. All other scores multiply the host's
+        dispatch time by a factor for each data set, fitted to the rows that wait for the host.
         """
         self.stays_here("a validation")
         import polars as pl
@@ -69,7 +69,7 @@ class Validate(Core):
         return of_frame(kept.with_columns(pl.selectors.float().round(3)))
 
     def _scored(self, where: str, is_family_only: bool) -> pl.DataFrame:
-        """Return measured runs with their predictions, kept for the next section of the same question."""
+        """Return measured runs with their predictions, cached for the other sections of the same command."""
         from charz.hardware_catalog.calibration import validation
 
         connection = self.connection()
@@ -83,7 +83,7 @@ class Validate(Core):
         return self._validated[1]
 
     def _say_refused(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Warn of measured networks that differ from the ingested ones of the same name."""
+        """Warn of measured networks that differ from the ingested networks of the same name."""
         query = "SELECT DISTINCT model FROM refused_measurement ORDER BY model"
         refused = [name for (name,) in connection.execute(query).fetchall()]
         if refused:
@@ -92,7 +92,7 @@ class Validate(Core):
             )
 
     def _say_factors(self, frame: pl.DataFrame) -> None:
-        """Report the factors on the host's time that were fitted to the scored rows."""
+        """Report the factors by which the host's time was multiplied, fitted to the scored rows."""
         fitted = frame.filter(frame["host_factor"] != 1.0).unique("source_id").sort("source_id")
         listed = [f"{source} {factor:.2g}" for source, factor in fitted.select("source_id", "host_factor").iter_rows()]
         if listed:

@@ -1,4 +1,4 @@
-"""The command that checks limits: PASS or FAIL for each."""
+"""The command that checks limits and reports PASS or FAIL for each limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUN = (*TARGET, "latency_s", "energy_per_sample_j AS sample_j", "peak_memory_by
 
 
 class Assert(Core):
-    """Verdicts on limits."""
+    """Check of limits."""
 
     @answer()
     def assert_(
@@ -26,9 +26,9 @@ class Assert(Core):
         model: Model,
         *,
         on: Part,
-        latency: Annotated[Amount | None, Text("Longest run, e.g. 20ms.")] = None,
-        energy: Annotated[Amount | None, Text("Largest energy a sample, e.g. 1J.")] = None,
-        memory: Annotated[Amount | None, Text("Largest memory, e.g. 8GiB.")] = None,
+        latency: Annotated[Amount | None, Text("Largest time of a run, e.g. 20ms.")] = None,
+        energy: Annotated[Amount | None, Text("Largest energy per sample, e.g. 1J.")] = None,
+        memory: Annotated[Amount | None, Text("Largest peak memory, e.g. 8GiB.")] = None,
         power: Drawn = None,
         batch: Batch = None,
         sequence: Sequence_ = None,
@@ -39,7 +39,8 @@ class Assert(Core):
     ) -> Rows:
         """Report PASS or FAIL for each limit of a model on one part under one backend; no faster backend is substituted.
 
-        A run that does not fit the part's memory fails, as does a limit on an unknown value. Exit code 1 if anything fails, to stop a build.
+        A run that does not fit the part's memory fails, and so does a limit on an unknown value. The exit code is 1 if a check fails, so that a
+        build stops.
         """
         wanted = limits(latency, energy, memory, power)
         if not wanted:

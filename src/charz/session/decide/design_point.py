@@ -1,4 +1,4 @@
-"""Models on hypothetical parts: time, energy, limiting resource, area, static power and dollars."""
+"""Evaluation of models on hypothetical parts: time, energy, limiting resource, area, static power and dollars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from charz.sql.scopes import Copies, Scope
 
 VIEWS = ("target_cost", "busy_pace", "part_cost")
-"""Views that the points are made of; the relations that they read are evaluated once."""
+"""Views that contain the results of a point. Relations that several of these views read are evaluated once."""
 
 KEYS = ("hardware", "backend", "precision", "batch")
 FOUND = (
@@ -31,7 +31,7 @@ def evaluated_points(
     weights: Mapping[str, float] | None = None,
     engine: Callable[[Scope], Scoped] | None = None,
 ) -> list[dict[str, Any]]:
-    """Evaluate copies of parts together, under every backend and precision of a question, on a cursor of its file or on an engine."""
+    """Evaluate copies of parts under every backend and precision of a question, on a cursor of the file or on an engine."""
     from charz.sql import evaluate, scopes
 
     targets = scoped.execute("SELECT hardware, backend, precision FROM part_support").fetchall()
@@ -57,15 +57,15 @@ def evaluated_points(
 
 
 def _made(scoped: Scoped, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return area, static power and dollars of each part, without the file's own parts."""
+    """Return area, static power and dollars of each named part."""
     rows = scoped.records(f"SELECT hardware, {', '.join((*MADE, *BAND))} FROM part_cost")
     found = {row.pop("hardware"): row for row in rows}
     return {part: found.get(part) or dict.fromkeys((*MADE, *BAND)) for part in parts}
 
 
 def _summed(scoped: Scoped, weights: Mapping[str, float] | None) -> list[dict[str, Any]]:
-    """Sum all models, run once one after another, or take their weighted mean, for every part, backend and precision. The limiting resource
-    is the pace of the largest share of the time."""
+    """Sum time and energy over all models, or take weighted geometric means, for every part, backend and precision. The limiting resource is the
+    resource that limits the largest share of the time."""
     paces: dict[tuple[Any, ...], dict[str, dict[str, float]]] = {}
     order = f"ORDER BY {', '.join(KEYS)}, model"
     for row in scoped.records(f"SELECT * FROM busy_pace {order}, pace"):

@@ -24,24 +24,24 @@ MOST_PARTS = 10_000
 """Largest number of parts of a design space."""
 
 UNIT_NAMES = ("tiles", "units")
-"""Short names of the compute units of all clusters together."""
+"""Short names of the number of compute units in all clusters together."""
 
 GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
 """Units of numbers that vary by ratios: counts, sizes and rates."""
 
 MEMORY, ARRAY, DATAFLOW = "memory", "array", "dataflow"
-"""Short names of kind and number of memory channels, side of the arrays, and dataflow."""
+"""Short names of three axes: kind and number of memory channels, side of the arrays, and dataflow."""
 
 CHANNELS = re.compile(r"(\w+)x([1-9]\d{0,3})")
 """Kind and number of channels, e.g. `LPDDR5x4`."""
 
 Value = float | str
-"""Value on an axis: a number, or a kind of memory with its channels."""
+"""Value on an axis: a number, or a kind of memory with the number of channels."""
 
 NEXT = "write e.g. tiles=64:1024, l2=4MiB:64MiB:5 or dram=128GB/s,1TB/s"
 
 Given = Mapping[str, Amount | Sequence[Amount]] | Sequence[str] | str
-"""Values by name, or texts `NAME=LOW:HIGH`, `NAME=LOW:HIGH:COUNT` and `NAME=a,b,c`."""
+"""Mapping of names to values, or texts `NAME=LOW:HIGH`, `NAME=LOW:HIGH:COUNT` and `NAME=a,b,c`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class Axis:
 
     name: str
     part_fields: tuple[PartField, ...]
-    """Numbers of the part that it sets."""
+    """Numbers of the part that the axis sets."""
     shared: Callable[[Any, int], Sequence[Value]]
-    """Function of the axis' value and the number of units that returns the value of each of these numbers."""
+    """Function that takes a value of the axis and the number of units, and returns the value of each number in `part_fields`."""
     values: tuple[Value, ...]
 
     @property
     def column(self) -> str:
-        """Name of its column, which ends in its unit."""
+        """Name of the axis' column, which ends in the unit."""
         plain = re.sub(r"\W", "_", self.name)
         if self.name in (MEMORY, ARRAY, DATAFLOW):
             return plain
@@ -76,7 +76,7 @@ class DesignSpace:
 
     @property
     def points(self) -> list[tuple[Value, ...]]:
-        """Values of the axes, the first changing slowest."""
+        """Values of the axes at every point. The first axis changes slowest."""
         return list(itertools.product(*(axis.values for axis in self.axes)))
 
     def varied(self, points: Sequence[tuple[Value, ...]]) -> list[Varied]:
@@ -135,13 +135,13 @@ def _texts(given: Given) -> list[tuple[str, str | Sequence[Amount]]]:
     for text in [given] if isinstance(given, str) else given:
         name, sign, values = text.partition("=")
         if not sign or not name.strip() or not values.strip():
-            raise CharzError("not a number with its values", text, next=NEXT)
+            raise CharzError("not a name with values", text, next=NEXT)
         found.append((name.strip(), values.strip()))
     return found
 
 
 class _Resolver:
-    """Numbers of one part by the names that a user gives."""
+    """Lookup of one part's numbers by the names that a user gives."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, base: str) -> None:
         self.base = base
@@ -175,17 +175,17 @@ class _Resolver:
         ]
 
     def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
-        """Resolve a name and parse its values."""
+        """Find the numbers that a name means, and parse the values."""
         if name == MEMORY and "dram" in self.levels:
             return self._memory(given)
         if name == DATAFLOW:
             if self.dataflow is None:
-                raise CharzError("no array of known shape", self.base, next="TPUs and KPUs have one, and parts with array_rows")
+                raise CharzError("no array of known shape", self.base, next="TPUs, KPUs and parts with array_rows have an array")
             return _words(given, self.dataflow)
         found, shared = self._meaning(name)
         values = _values(given, name, found[0])
         if name in UNIT_NAMES and values[0] < len(found):
-            raise CharzError("too few units", f"{name}={values[0]:g}", f"{self.base} has {len(found)} kinds of them")
+            raise CharzError("too few units", f"{name}={values[0]:g}", f"{self.base} has {len(found)} kinds of units")
         if shared is _same:
             for value in values:
                 found[0].checked(value, f"{name}={value:g}")
@@ -207,7 +207,8 @@ class _Resolver:
         return (named(self.known, self.base, name, self._short()),), _same
 
     def _memory(self, given: str | Sequence[Amount]) -> Axis:
-        """Make an axis of kinds and channels of main memory, which set its bandwidth, size and technology; energy, area and dollars follow from these."""
+        """Make an axis of kinds of main memory with numbers of channels. A value sets bandwidth, size and technology of the memory; energy, area and
+        dollars follow from these three."""
         values: dict[str, list[Value]] = {}
         for text in map(str, given.split(",") if isinstance(given, str) else given):
             match = CHANNELS.fullmatch(text.strip())
@@ -215,7 +216,7 @@ class _Resolver:
             if match is None or kind is None:
                 known = ", ".join(self.channels)
                 raise CharzError(
-                    "not a kind of memory with its channels", text, f"there are {known}", "write e.g. LPDDR5x4"
+                    "not a kind of memory with a number of channels", text, f"there are {known}", "write e.g. LPDDR5x4"
                 )
             rate, size = self.channels[kind]
             count = int(match[2])
@@ -226,7 +227,7 @@ class _Resolver:
         return Axis(MEMORY, (bandwidth, size, technology), lambda value, _: values[value], tuple(order))
 
     def _array(self) -> tuple[tuple[PartField, ...], Callable[[float, int], Sequence[float]]]:
-        """Return the sides of square arrays and their peaks per clock, with the function that sets them."""
+        """Return the fields of the sides of square arrays and of their peaks per clock, and the function that computes the values of these fields."""
         clusters = dict.fromkeys(cluster for cluster, *_ in self.arrays)
         sides = [self._field(f"cluster.{cluster}.array_{side}") for cluster in clusters for side in ("rows", "columns")]
         peaks = [
@@ -236,7 +237,7 @@ class _Resolver:
         ]
         if len(peaks) < len(self.arrays):
             raise CharzError(
-                "a peak lacks its operations a clock", self.base, next="vary cluster and peak separately"
+                "a peak lacks its operations per clock", self.base, next="vary cluster and peak separately"
             )
         found = (*sides, *(peak for peak, _ in peaks))
         return found, lambda value, _: [value] * len(sides) + [each * value**2 for _, each in peaks]
@@ -250,7 +251,7 @@ class _Resolver:
 
 
 def _words(given: str | Sequence[Amount], part_field: PartField) -> Axis:
-    """Make an axis of words, expanded from short names."""
+    """Make an axis of words. Short names of words are expanded."""
     texts = [str(text).strip() for text in (given.split(",") if isinstance(given, str) else given)]
     words = dict.fromkeys(part_field.word(text, DATAFLOW) for text in texts)
     return Axis(DATAFLOW, (part_field,), lambda value, _: [value], tuple(words))
@@ -261,12 +262,12 @@ def _same(value: float, _: int) -> Sequence[float]:
 
 
 def _divided(value: float, units: int) -> Sequence[float]:
-    """Divide a level of the whole part among its units."""
+    """Divide the size of a memory level of the whole part among the units."""
     return [value / units]
 
 
 def _split(total: int, counts: Sequence[int]) -> Sequence[float]:
-    """Divide units among clusters in proportion to their present numbers, at least one each."""
+    """Divide units among clusters in proportion to the present numbers of units. Each cluster gets at least one unit."""
     free = total - len(counts)
     shares = [free * count / sum(counts) for count in counts]
     found = [math.floor(share) for share in shares]
@@ -296,8 +297,8 @@ def _amount(text: Amount, name: str, part_field: PartField) -> float:
 
 
 def _range(text: str, name: str, part_field: PartField) -> tuple[float, ...]:
-    """Return values from the low to the high end. Counts, sizes and rates double where both ends are powers of two, else take equal ratios,
-    at most 2 without a count; powers, times and shares take equal steps."""
+    """Return the values of a range. Counts, sizes and rates double if both ends are powers of two. Otherwise they change by equal ratios, at most 2
+    if the range states no count of values. Powers, times and shares change by equal steps."""
     low_text, _, rest = text.partition(":")
     high_text, _, count_text = rest.partition(":")
     low, high = _amount(low_text, name, part_field), _amount(high_text, name, part_field)

@@ -1,4 +1,4 @@
-"""The command that doubles each number of a part."""
+"""The command that lists the effect of doubling each number of a part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNLIMITED_W = 1e9
 """Power limit above the power of any part. [W]"""
 
 MOVED = 0.01
-"""Smallest relative change of time that the finding reports."""
+"""Smallest relative change of time that the remark reports."""
 
 AS_IS = "as it is"
 
@@ -37,10 +37,10 @@ COLUMNS = (
 RATIOS = {
     "time_ratio": "latency_s", "energy_ratio": "energy_j", "area_ratio": "area_mm2", "rest_ratio": "rest_w", "usd_ratio": "part_usd",
 }  # fmt: skip
-"""Ratios of the answer, and the compared column: doubled over unchanged."""
+"""Ratios of the answer, each with the compared column. A ratio is the value with the doubled number divided by the unchanged value."""
 
 TOGETHER = {"unit_count": "units", "clock_boost_hz": "clock"}
-"""Cluster columns that are also doubled in all clusters at once, with the name of the row."""
+"""Columns of a cluster that are also doubled in all clusters at once, each with the name of that row."""
 
 OWN = {
     "hardware_cluster": ("unit_count",),
@@ -50,7 +50,7 @@ OWN = {
     "hardware_overhead": ("overhead_s",),
     "hardware_power": ("tdp_w",),
 }
-"""Numbers that are doubled one by one."""
+"""Columns whose numbers are doubled one by one, by table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Number:
 
 
 class Elasticity(Core):
-    """Sensitivity of answers to a part's numbers."""
+    """Sensitivity of predictions to a part's numbers."""
 
     @answer()
     def elasticity(
@@ -76,13 +76,13 @@ class Elasticity(Core):
         precision: Precision = None,
         backend: Backend = None,
         cache: Cache = "warm",
-        unlimited: Annotated[bool, Text("Remove the power limits, so that more of a resource is never slower.")] = False,
+        unlimited: Annotated[bool, Text("Remove the power limits, so that a larger number never makes the part slower.")] = False,
     ) -> Rows:
         """List the effect of doubling each number of a part on time, energy, area, static power and dollars, the largest speedup first.
 
-        Each row is a hypothetical copy of the part with one number doubled and all numbers derived from it; nothing is written. Ratios are doubled over
-        unchanged: a time ratio of 0.5 is twice as fast. A peak or bandwidth that is derived from other numbers follows those, and is also doubled alone
-        in a row of its own. With power limits, a time ratio above 1 means that the static power rose, or that the doubled number reaches the limit.
+        Each row evaluates a hypothetical copy of the part in which one number is doubled and the numbers derived from it follow; nothing is written. A
+        ratio is the copy's value divided by the part's: a time ratio of 0.5 means half the time. A derived peak or bandwidth is also doubled alone, in
+        a separate row. With power limits, a time ratio above 1 means that the static power rose, or that the doubled number reaches the limit.
         """
         part = self.part_name(on)
         question = Question(
@@ -114,14 +114,14 @@ class Elasticity(Core):
         return Rows(COLUMNS, found, VIEWS, header=header(scoped.targets))
 
     def _copies(self, part: str, of: Sequence[Number], is_unlimited: bool) -> list[Copies]:
-        """Return the part unchanged, and copies with each number doubled. A copy states only its own number, so derived numbers follow."""
+        """Return an unchanged copy of the part, and a copy for each number, with that number doubled. Derived numbers follow the doubled number."""
         query = "SELECT mode FROM hardware_power WHERE hardware = ?"
         modes = [mode for (mode,) in self.connection().execute(query, [part]).fetchall()] if is_unlimited else []
         return [_doubled(part, number, modes) for number in (None, *of)]
 
 
 def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Number]:
-    """Yield the known numbers of a part above 0; of the power limits, only that of the default mode."""
+    """Yield the known numbers of a part that are above 0. Among the power limits, yield only the limit of the default mode."""
     known = part_fields(connection, part)
     query = "SELECT field, value FROM part_number WHERE hardware = ?"
     values = dict(connection.execute(query, [part]).fetchall())
@@ -145,7 +145,7 @@ def _copy(part: str, name: str) -> str:
 
 
 def _doubled(part: str, number: Number | None, modes: Sequence[str]) -> Copies:
-    """Return a copy with one number doubled, or none, and without the power limits of some modes."""
+    """Return a copy of the part in which one number, if given, is doubled, and the power limits of some modes are removed."""
     from charz.sql.scopes import Copies, Varied
 
     fields = () if number is None else zip(number.part_fields, number.values, strict=True)
@@ -168,7 +168,7 @@ def _row(number: Number, before: dict[str, Any], after: dict[str, Any]) -> dict[
 
 
 def _finding(rows: Sequence[dict[str, Any]]) -> str:
-    """Summarize the most effective number in one sentence."""
+    """Describe the number whose doubling saves most time, in one sentence."""
     known = [row for row in rows if row["time_ratio"] is not None]
     moving = [row for row in known if row["time_ratio"] < 1 - MOVED]
     slower = [row["number"] for row in known if row["time_ratio"] > 1 + MOVED]

@@ -1,4 +1,4 @@
-"""The command that evaluates design spaces: models on thousands of hypothetical parts, and their Pareto front."""
+"""The command that evaluates models on every part of a design space, and lists the Pareto front."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .elasticity import numbers
 OBJECTIVES = {
     "edp": "edp_js", "latency": "latency_s", "energy": "energy_j", "area": "area_mm2", "rest": "rest_w", "usd": "part_usd",
 }  # fmt: skip
-"""Objectives to minimize, and their columns."""
+"""Objectives to minimize, each with its column."""
 
 FRONT = ("latency", "energy")
 """Default objectives of the front."""
@@ -43,7 +43,7 @@ LIMITS = {
     "rest": ("rest_w", "W"),
     "usd": ("part_usd", "USD"),
 }
-"""Limits with their column and unit."""
+"""Names of limits, each with its column and unit."""
 
 EQUAL = 1e-9
 """Relative difference below which two values are equal."""
@@ -52,7 +52,7 @@ OUTPUTS = ("csv", "json", "parquet")
 """Formats of a file of points, by suffix."""
 
 Weights = Mapping[str, float] | Sequence[str] | str
-"""Weights by model, or texts `MODEL=NUMBER`."""
+"""Mapping of models to weights, or texts `MODEL=NUMBER`."""
 
 _SHOWN = ("latency_s", "energy_j", "limited_by", "limited_fraction", "edp_js", "average_power_w")
 
@@ -77,18 +77,18 @@ class Explore(Core):
         vary: Annotated[
             design_space.Given,
             Text(
-                "NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c, repeatable. NAME is a field of `charz hardware show` or,"
-                " of the whole part: tiles or units, clock, array (rows and columns), dataflow (ws, os, is, df: the operand kept in"
-                " the array), a level for its size (l2), dram or LEVEL.bandwidth for its rate, memory for kind and channels (LPDDR5x4).",
+                "Number to vary: NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c; repeatable. NAME is a field of `charz hardware show`, or"
+                " a short name for the whole part: tiles or units (their number), clock, array (rows and columns), dataflow (ws, os, is or"
+                " df), LEVEL (size of a memory level, e.g. l2), dram or LEVEL.bandwidth, or memory (kind x channels, e.g. LPDDR5x4).",
                 taken=list[str],
             ),
         ],
-        models: Annotated[Names, Text("Ingested models; with several, a point runs each once.")],
+        models: Annotated[Names, Text("Ingested models; with several models, a point runs each model once.")],
         weight: Annotated[
             Weights | None,
             Text(
-                "MODEL=NUMBER, repeatable: time and energy are geometric means over the models with these weights (default 1),"
-                " not sums.",
+                "Weight of a model, MODEL=NUMBER (default 1); repeatable. Time and energy are then weighted geometric means over the"
+                " models, not sums.",
                 taken=list[str],
             ),
         ] = None,
@@ -99,31 +99,32 @@ class Explore(Core):
         cache: Cache = "warm",
         cap: Cap = None,
         by: Annotated[
-            Names, Text("Objectives of the front, up to three of latency, energy, edp, area, rest (static power), usd.")
+            Names, Text("Objectives of the Pareto front, up to three of latency, energy, edp, area, rest (static power) and usd.")
         ] = FRONT,
-        objective: Annotated[str, Text("Order of the rows: edp or another objective.")] = "edp",
+        objective: Annotated[str, Text("Objective that orders the rows.")] = "edp",
         limit: Annotated[
             Names | None,
             Text(
-                "power=30W (lowers the clock of a part that would draw more), latency=1ms, energy=5mJ, memory=8GiB, area=400mm2,"
-                " rest=2W or usd=500, repeatable: upper limit of a point."
+                "Upper limit, repeatable: power=30W (lowers the clock of a part that would draw more), latency=1ms, energy=5mJ,"
+                " memory=8GiB, area=400mm2, rest=2W (static power) or usd=500."
             ),
         ] = None,
         top: Top = 50,
-        every_point: Annotated[bool, Text("List every point, not only the front.")] = False,
+        every_point: Annotated[bool, Text("List every point in place of the front.")] = False,
         sensitivity: Annotated[
-            bool, Text("List the effect of doubling each number of the part on the front instead, the largest first.")
+            bool, Text("List the effect of doubling each number of the part on the front, the largest effect first.")
         ] = False,
-        out: Annotated[File | None, Text("File of all points with is_front: .parquet, .csv or .json.")] = None,
-        picture: Annotated[File | None, Text("Picture of all points: .svg, .png, .pdf, .html or .json.")] = None,
-        force: Annotated[bool, Text("Let --out and --picture overwrite files that charz did not write.")] = False,
+        out: Annotated[File | None, Text("File to write all points to, with a column is_front: .parquet, .csv or .json.")] = None,
+        picture: Annotated[File | None, Text("File to draw all points into: .svg, .png, .pdf, .html or .json.")] = None,
+        force: Annotated[bool, Text("Allow --out and --picture to overwrite files that charz did not write.")] = False,
     ) -> Rows:
-        """List the parts of a design space on the Pareto front of the objectives, with the limiting resource of each; nothing is written.
+        """Evaluate models on every part of a design space, and list the parts on the Pareto front of the objectives.
 
-        Every combination of the values is a copy of the base with these numbers and all numbers derived from them, including area, static
-        power and dollars (`part_cost`: manufacturing without margin). Stated numbers such as power limit and idle power stay. Of equal
-        points, the one with the smallest numbers is listed. --sensitivity doubles every number of the part, varied or not, at up to 12
-        points of the front, and lists geometric means of doubled over unchanged and the number of points that stay undominated.
+        Every combination of the varied values is a hypothetical copy of the base part. Derived numbers follow, including area, static power
+        and dollars (`part_cost`: manufacturing cost without margin); stated numbers such as power limit and idle power stay. Nothing is
+        written to the database. Of equal points, the point with the smallest numbers is listed. --sensitivity doubles every number of the
+        part, one at a time, at up to 12 points of the front. It lists the geometric mean of doubled / unchanged time, energy and costs, and
+        the number of points that stay undominated.
         """
         if sensitivity and every_point:
             raise CharzError("two lists at once", "--sensitivity and --every-point", next="ask for one of them")
@@ -175,7 +176,7 @@ class Explore(Core):
         return rows if every_point else self.cut(rows, top, "points of the front")
 
     def _say_kept(self, scoped: Scoped, part: str) -> None:
-        """Report the numbers that affect energy but do not follow the varied ones."""
+        """Report the numbers that affect energy but do not follow the varied numbers."""
         query = "SELECT tdp_w, static_w FROM part WHERE hardware = ?"
         ((tdp, static),) = scoped.execute(query, [part]).fetchall()
         if static is None:
@@ -189,7 +190,7 @@ class Explore(Core):
     def _points(
         self, scoped: Scoped, designs: design_space.DesignSpace, weights: Mapping[str, float] | None
     ) -> list[dict[str, Any]]:
-        """Evaluate every part of the space under every backend and precision in portions."""
+        """Evaluate every part of the space in portions, under every backend and precision."""
         from charz.sql.evaluate import KERNELS_AT_ONCE
 
         kernels = scoped.value("SELECT COUNT(*) FROM run_kernel")
@@ -230,7 +231,7 @@ class Explore(Core):
         objectives: Sequence[str],
         weights: Mapping[str, float] | None,
     ) -> Rows:
-        """List the effect of doubling each number on some points of the front."""
+        """List the effect of doubling each number, at some points of the front."""
         from charz.sql.scopes import Copies
 
         doubled = front_moves.of_part(list(numbers(self.connection(), designs.base)))
@@ -272,7 +273,7 @@ class Explore(Core):
         title: str,
         force: bool,
     ) -> None:
-        """Draw every point with its varied numbers and results; the objectives of the front are the last two or three of `shown`."""
+        """Draw every point with the varied numbers and results. The last names in `shown` are the objectives of the front."""
         from ..ask import charts
 
         charts.library()
@@ -289,7 +290,7 @@ class Explore(Core):
 
 
 def _objectives(by: Names) -> list[str]:
-    """Return the columns of the front's objectives. Raise `CharzError` for more than allowed."""
+    """Return the columns of the front's objectives. Raise `CharzError` for no objective or too many."""
     found = [OBJECTIVES[one_of("objective", name, OBJECTIVES)] for name in names(by)]
     if not 1 <= len(found) <= MOST_OBJECTIVES:
         raise CharzError("too many or too few objectives", str(len(found)), f"one to {MOST_OBJECTIVES} are possible")
@@ -316,7 +317,7 @@ def _weights(scoped: Scoped, given: Weights | None) -> dict[str, float] | None:
 
 
 def _caps(cap: str | None, limits: Sequence[Limit]) -> list[str]:
-    """Return the cap that lowers the clock: the given one, or the lowest limit of power. Raise `CharzError` for both."""
+    """Return the power cap that lowers the clock: the given cap, or the lowest limit on power. Raise `CharzError` if both are given."""
     most = min((limit.most for limit in limits if limit.column == LIMITS["power"][0]), default=None)
     if most is not None and cap:
         raise CharzError("a cap and a limit of power", f"--cap {cap}", next="give one of them: both lower the clock")
@@ -341,7 +342,7 @@ def _check_output(out: Path | None) -> None:
 def _marked(
     points: Sequence[dict[str, Any]], limits: Sequence[Limit], objectives: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Mark the points on the front, and return it with each of equal points once. Raise `CharzError` where no point meets the limits."""
+    """Mark the points on the front, and return one point for each group of equal points. Raise `CharzError` if no point meets the limits."""
     able = [p for p in points if p["energy_j"] is not None and p["fits_device"]]
     if not able:
         raise CharzError(
@@ -366,7 +367,8 @@ def _marked(
 
 
 def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
-    """Return the indices of the undominated values, grouped by equal value. A value dominates another if it is nowhere larger and somewhere smaller."""
+    """Return the indices of the undominated values, in groups of equal values. A value dominates another value if no number is larger and at least one is
+    smaller."""
     front: list[tuple[tuple[float, ...], list[int]]] = []
     for place in sorted(range(len(values)), key=values.__getitem__):
         value = values[place]
@@ -376,7 +378,7 @@ def _front(values: Sequence[tuple[float, ...]]) -> list[list[int]]:
             if all(o <= m for o, m in zip(other, most, strict=True)):
                 if all(o >= n for o, n in zip(other, least, strict=True)):
                     equal.append(place)
-                # A point that dominates one point dominates most of the similar ones.
+                # Moved to the front of the list, since a point that dominates one point dominates most similar points.
                 front.insert(0, front.pop(i))
                 break
         else:

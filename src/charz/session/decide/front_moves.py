@@ -1,4 +1,4 @@
-"""The effect of doubling a number of a part on the front of a design space."""
+"""Effect of doubling a number of a part on the Pareto front of a design space."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .design_space import DesignSpace, Value
 from .elasticity import RATIOS, Number
 
 COLUMNS = ("number", "unit", *RATIOS, "limited_by", "limit_changes", "kept_points", "points")
-"""Columns: mean ratios of doubled over unchanged, the most frequent limiting resource, the number of points where it changes, and the
-number of points that stay undominated."""
+"""Columns: mean ratios of doubled / unchanged values, the most frequent limiting resource, the number of points where the limiting resource
+changes, the number of points that stay undominated, and the number of points."""
 
 MOST_POINTS = 12
 """Largest number of points of a front that are evaluated for every number."""
 
 FOLLOWING = ("hardware_peak", "hardware_power")
-"""Tables whose numbers are left out: peaks follow units and clock, and no point draws less with a higher limit."""
+"""Tables whose numbers are not doubled: peaks follow units and clock, and a higher power limit lowers the power of no point."""
 
 
 def of_part(found: Sequence[Number]) -> list[Number]:
@@ -34,7 +34,7 @@ def spread(front: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def doubled(designs: DesignSpace, points: Sequence[tuple[Value, ...]], number: Number) -> list[Any]:
-    """Return the numbers of the parts at some points, with one number, varied or not, doubled."""
+    """Return the numbers of the parts at some points, with `number` doubled."""
     from charz.sql.scopes import Varied
 
     own = dict(zip(number.part_fields, number.values, strict=True))
@@ -53,7 +53,7 @@ def moved(
     objectives: Sequence[str],
     front: Callable[[Sequence[tuple[float, ...]]], list[list[int]]],
 ) -> dict[str, Any]:
-    """Make the row of a number; points have the same order before and after."""
+    """Make the row of a number. `before` and `after` list the same points in the same order."""
     ratios: dict[str, float | None] = {}
     for name, column in RATIOS.items():
         pairs = [(b[column], a[column]) for b, a in zip(before, after, strict=True)]

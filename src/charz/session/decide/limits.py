@@ -1,4 +1,4 @@
-"""Upper limits of a run: seconds, joules a sample, bytes, watts, dollars an hour."""
+"""Upper limits of a run: seconds, joules per sample, bytes, watts and dollars per hour."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class Limit:
     """Upper limit of a column."""
 
     name: str
-    """Name of its option."""
+    """Name of the option that states the limit."""
     column: str
     unit: str
     most: float
     too_much: str
-    """Reason for a run that exceeds it."""
+    """Reason reported for a run that exceeds the limit."""
     unknown: str
-    """Reason for a run whose value is unknown."""
+    """Reason reported for a run whose value is unknown."""
 
     def is_met(self, run: Mapping[str, Any]) -> bool | None:
-        """Return True if a run keeps it; None where its value is unknown."""
+        """Return True if a run meets the limit, None if the value is unknown."""
         value = run[self.column]
         return value <= self.most if isinstance(value, int | float) else None
 

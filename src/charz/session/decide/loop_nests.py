@@ -1,4 +1,4 @@
-"""Candidate loop nests for a product on an array: tiles that fit its memories, and the operand kept in each."""
+"""Candidate loop nests of a matrix product on an array: tiles that fit the memory levels, and the stationary operand of each level."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ DATAFLOWS = ("weight_stationary", "output_stationary", "input_stationary", "wave
 RESULTS_STAY = ("output_stationary", "wavefront")
 
 MOST_CANDIDATES = 5000
-"""Largest number of candidates of a product, which the engine ranks."""
+"""Largest number of candidate nests of a product."""
 
 FINE_GRAINS = 8
-"""Size in grains above which only whole grains are tried: the last grain then wastes less than an eighth."""
+"""Size, in multiples of the smallest tile, above which only whole multiples are tried: rounding up then wastes less than an eighth."""
 
 STEPS = sorted({round(2 ** (power / 2)) for power in range(64)})
-"""Trip counts of a loop that are tried: powers of 2, and of its square root."""
+"""Trip counts of a loop that are tried: powers of the square root of 2, rounded."""
 
 Sizes = tuple[int, int, int]
 """Rows, columns and depth of a product or a tile."""
 
 CHANGED_BY = {"input": 1, "weight": 0, "output": 2}
-"""Index of the dimension that each operand does not depend on: the operand stays while a loop over it runs."""
+"""Index of the dimension that each operand does not depend on. The operand stays in place while a loop over that dimension runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix product, or a convolution in the form of one."""
+    """A matrix product, or a convolution lowered to a matrix product."""
 
     sizes: Sizes
     gemm_count: int = 1
@@ -38,7 +38,7 @@ class Product:
     image: int | None = None
     """Number of elements of a convolution's input."""
     images: int = 1
-    """Number of images that the rows belong to."""
+    """Number of images whose pixels are the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Room:
 
     rows: int
     columns: int
-    """Columns of its array."""
+    """Columns of the array."""
     element_byte: float
     outer_byte: float | None
-    """Memory shared by all units; None if the only memories are those at the arrays. [byte]"""
+    """Size of the memory that all units share; None if each array has a memory but the units share none. [byte]"""
     inner_byte: float | None
-    """Memory of one array; None if unknown, then any tile fits. [byte]"""
+    """Size of the memory of one array; None if unknown, so that any tile fits. [byte]"""
     array_count: int
     partial_byte: float = 4.0
     """Size of a partial result. [byte]"""
@@ -60,7 +60,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A candidate in the form of a `loop_nest` row."""
+    """A candidate loop nest, which becomes a row of `loop_nest`."""
 
     dataflow: str
     outer: Sizes
@@ -68,9 +68,9 @@ class Nest:
     inner: Sizes
     inner_kept: str
     element: tuple[int, int] | None = None
-    """Columns and depth that an element of a row-stationary array works on."""
+    """Columns and depth of the work of one element of a row-stationary array."""
     split: int = 1
-    """Number of slices of the depth, shared among arrays where results stay."""
+    """Number of slices into which the depth is split (split-K), if results stay in the arrays."""
 
 
 def candidates(
@@ -80,17 +80,17 @@ def candidates(
     fixed: Mapping[str, Sizes] | None = None,
     most: int = MOST_CANDIDATES,
 ) -> list[Nest]:
-    """List nests of a product whose tiles fit the memories, at most `most` of all dataflows together. `fixed` gives the tile of a level,
-    `outer` or `inner`; the list is empty where that does not fit."""
+    """List nests of a product whose tiles fit the memories, at most `most` nests over all dataflows. `fixed` maps a level, `outer` or
+    `inner`, to a given tile. The list is empty if a given tile does not fit."""
     fixed = fixed or {}
     share = most // len(dataflows)
     return [nest for dataflow in dataflows for nest in _of_dataflow(product, room, dataflow, fixed, share)]
 
 
 def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int) -> list[Nest]:
-    """Return the nests of an inner tile that answers use. Where the shared memory, or that of a lone array, fits the whole product, every
-    operand crosses the outer border once, and a lone array's tile is cut only along the streamed dimension. Otherwise return nests of the
-    largest outer tiles with the same number of inner tiles."""
+    """Return the nests for the inner tile that predictions use. If the whole product fits the shared memory, or the memory of a single array, every
+    operand is loaded once from the next level, and the tile of a single array is cut only along the streamed dimension. Otherwise return
+    nests of the largest outer tiles that consist of equal numbers of inner tiles."""
     inner, (m, n, k) = _clipped(tile, product.sizes), product.sizes
     if room.outer_byte is None and room.array_count == split == 1:
         streams = {"weight_stationary": ((inner[0], n, k), "weight"), "input_stationary": ((m, inner[1], k), "input")}
@@ -108,13 +108,14 @@ def chosen(product: Product, room: Room, dataflow: str, tile: Sizes, split: int)
 
 
 def _whole(size: int, part: int) -> list[int]:
-    """Return tile sizes that are multiples of a part and divide the number of parts."""
+    """Return the multiples of `part` whose count of parts divides the total count."""
     count = math.ceil(size / part)
     return [min(size, part * parts) for parts in range(1, count + 1) if count % parts == 0]
 
 
 def halo_fraction(product: Product, tile: Sizes) -> float:
-    """Return the share of the columns of an input tile that is loaded, for a square kernel over a square image; tiles of all rows load the whole image."""
+    """Return the share of an input tile that must be loaded, since windows of a convolution overlap. Kernel and image are assumed square. A tile of
+    all rows loads the whole image."""
     rows, _, depth = tile
     if product.image is None or product.taps <= 1 or depth < product.taps:
         return 1.0
@@ -127,14 +128,15 @@ def halo_fraction(product: Product, tile: Sizes) -> float:
 
 
 def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
-    """Compute the memory of a tile: both operands twice, for loading ahead, and partial results. [byte]"""
+    """Compute the memory of a tile: double buffers of both operands, and partial results. [byte]"""
     m, n, k = tile
     loaded = m * k * halo_fraction(product, tile) + k * n
     return 2 * room.element_byte * loaded + room.partial_byte * m * n
 
 
 def inner_byte(product: Product, room: Room, dataflow: str, tile: Sizes) -> float:
-    """Compute the memory of a tile at an array: results stay in the array if they fit and the dataflow keeps them. [byte]"""
+    """Compute the size of a tile in the memory of an array. Partial results need no memory if the dataflow keeps them in the array and they fit.
+    [byte]"""
     m, n, _ = tile
     stays = dataflow in RESULTS_STAY and m <= room.rows and n <= room.columns
     return tile_byte(product, room, tile) - (room.partial_byte * m * n if stays else 0)
@@ -162,14 +164,14 @@ def _of_dataflow(product: Product, room: Room, dataflow: str, fixed: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """A pass of a row-stationary array between two loads: its tile, and the columns and depth of an element."""
+    """A pass of a row-stationary array between two loads: the tile of the pass, and the columns and depth of one element's work."""
 
     tile: Sizes
     element: tuple[int, int]
 
 
 def _of_rows(product: Product, room: Room, fixed: Mapping[str, Sizes], most: int) -> Sequence[Nest]:
-    """List nests whose inner tiles are passes over an array, and whose outer tiles are several passes, images or all."""
+    """List row-stationary nests. An inner tile is one pass of the array; an outer tile is several passes, whole images, or the whole product."""
     nests: list[list[Nest]] = []
     for one in _passes(product, room):
         if "inner" in fixed and _clipped(fixed["inner"], product.sizes) != one.tile:
@@ -188,8 +190,8 @@ def _of_rows(product: Product, room: Room, fixed: Mapping[str, Sizes], most: int
 
 
 def _passes(product: Product, room: Room) -> Iterator[_Pass]:
-    """Yield passes: strips of rows of results, the largest filters and channels that elements fit, and the divisions of the element sets
-    among filters and channels."""
+    """Yield passes of a row-stationary array: combinations of a strip of result rows, the largest numbers of filters and channels that fit an
+    element, and a division of the sets of elements among filters and channels."""
     m, n, k = product.sizes
     window = round(math.sqrt(product.taps))
     side = math.sqrt(m / product.images)
@@ -222,13 +224,14 @@ def _passes(product: Product, room: Room) -> Iterator[_Pass]:
 
 
 def _element_byte(room: Room, filters: int, depth: int) -> float:
-    """Compute the memory of all elements of an array with some filters, as many pixels, and a partial result of each filter. [byte]"""
+    """Compute the memory of all elements of an array. Each element stores filters, the pixels under them, and a partial result per filter. [byte]"""
     held = room.element_byte * (filters * depth + depth) + room.partial_byte * filters
     return room.rows * room.columns * held
 
 
 def _around(product: Product, room: Room, inner: Sizes) -> list[Sizes]:
-    """List outer tiles of whole passes: a strip, an image or all rows, the depth of a pass or all, and the most columns that fit."""
+    """List outer tiles of whole passes. The rows are a strip, an image or all rows, the depth is that of a pass or the whole depth, and the columns
+    are as many as fit."""
     m, n, k = product.sizes
     if room.outer_byte is None:
         return [product.sizes]
@@ -255,7 +258,7 @@ def _holds(product: Product, room: Room, capacity_byte: float | None, tile: Size
 
 
 def _base(room: Room, dataflow: str) -> Sizes:
-    """Return the grain of a tile: whole arrays, and as many streamed steps as an array has rows."""
+    """Return the smallest tile, of which other tiles are multiples: the array's size, and as many streamed steps as the array has rows."""
     if dataflow == "weight_stationary":
         return room.rows, room.columns, room.rows
     if dataflow == "input_stationary":
@@ -264,7 +267,7 @@ def _base(room: Room, dataflow: str) -> Sizes:
 
 
 def _cuts(size: int, base: int) -> list[int]:
-    """List candidate tile sizes, the largest first, rounded up to whole grains, and also unrounded where the grain is coarse."""
+    """List candidate tile sizes, the largest first. They are rounded up to multiples of `base`; for small sizes, unrounded sizes are listed too."""
     shares = {math.ceil(size / trips) for trips in STEPS if trips <= size} | {1}
     grains = {min(size, math.ceil(share / base) * base) for share in shares}
     return sorted(grains if size > FINE_GRAINS * base else shares | grains, reverse=True)
@@ -276,15 +279,15 @@ def _tiles(sizes: Sizes, base: Sizes) -> Iterator[Sizes]:
 
 
 def _outer_tiles(product: Product, room: Room, base: Sizes) -> list[Sizes]:
-    """List the tiles of the shared memory that fit and are contained in no other, or the whole product without such a memory."""
+    """List the tiles that fit the shared memory and that no other such tile contains. Without shared memory, return the whole product."""
     if room.outer_byte is None:
         return [product.sizes]
     return _largest([t for t in _tiles(product.sizes, base) if _holds(product, room, room.outer_byte, t)])
 
 
 def _inner_tiles(product: Product, room: Room, dataflow: str, outer: Sizes) -> list[Sizes]:
-    """List the tiles that fit the memory of an array: first those contained in no other, then smaller ones, which may fill its folds better
-    or leave work for other arrays."""
+    """List the tiles that fit the memory of an array: first tiles that no other tile contains, then smaller tiles, which may use the array's rows
+    and columns better or leave work for other arrays."""
     fitting = [t for t in _tiles(outer, _base(room, dataflow)) if _lies_beside(product, room, dataflow, t)]
     largest = _largest(fitting)
     others = sorted(set(fitting).difference(largest), key=lambda tile: (-math.prod(tile), tile))
@@ -292,7 +295,7 @@ def _inner_tiles(product: Product, room: Room, dataflow: str, outer: Sizes) -> l
 
 
 def _largest(tiles: Collection[Sizes]) -> list[Sizes]:
-    """Drop tiles contained in another one, and sort the rest, the largest first."""
+    """Drop tiles that another tile contains, and sort the other tiles, the largest first."""
     deepest: dict[tuple[int, int], int] = {}
     for m, n, k in tiles:
         deepest[m, n] = max(k, deepest.get((m, n), 0))
@@ -304,7 +307,7 @@ def _largest(tiles: Collection[Sizes]) -> list[Sizes]:
 
 
 def _kept(around: Sizes, tile: Sizes) -> list[str]:
-    """List the operands that can stay while the innermost loop runs: those that a loop does not change."""
+    """List the operands that can stay in place while the innermost loop runs, since a loop of several trips does not change them."""
     trips = [math.ceil(a / b) for a, b in zip(around, tile, strict=True)]
     return [name for name, place in CHANGED_BY.items() if trips[place] > 1] or ["output"]
 
@@ -315,6 +318,6 @@ def _clipped(tile: Sizes, around: Sizes) -> Sizes:
 
 
 def _spread(groups: Sequence[Sequence[Nest]], most: int) -> list[Nest]:
-    """Merge groups by taking one nest of each in turn, up to a number of nests."""
+    """Merge groups by taking one nest of each group in turn, up to `most` nests."""
     rounds = itertools.zip_longest(*groups)
     return list(itertools.islice((nest for turn in rounds for nest in turn if nest is not None), most))

@@ -1,4 +1,4 @@
-"""The command that searches the best loop nests of products for a part's memories and array."""
+"""The command that searches the best loop nests of a model's matrix products on a part with an array."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 GOALS = {"edp": "edp_js", "time": "latency_s", "energy": "energy_j"}
-"""Goals to minimize, and their columns."""
+"""Goals to minimize, each with its column."""
 
 SHORT = {**part_fields.SHORT, "rs": ROWS}
 
@@ -34,24 +34,24 @@ COLUMNS = (
 LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile", "stays")
 
 FROM_DRAM = ("activation_dram_fraction", "weight_dram_fraction")
-"""Shares of operands that the run reads from main memory."""
+"""Columns with the shares of operands that a run reads from main memory."""
 
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
-"""Tile of a level, as a user writes it."""
+"""Pattern of a level's tile in the option `--tile`."""
 
 _BEST = "SELECT * FROM loop_nest_cost WHERE latency_s IS NOT NULL QUALIFY ROW_NUMBER() OVER ({window}) <= {top}"
 _WINDOW = "PARTITION BY product, loop_nest_id < {searched}{also} ORDER BY {goal}, loop_nest_id"
 
 
 class LoopNests(Core):
-    """Loop nests of products."""
+    """Search of loop nests for matrix products."""
 
     @answer()
     def mapping(
         self,
         model: Model,
-        product: Annotated[str | None, Text("Operator of the product; default all distinct products.")] = None,
+        product: Annotated[str | None, Text("Operator that computes the matrix product; default all distinct products.")] = None,
         *,
         on: Part,
         batch: Batch = None,
@@ -61,23 +61,23 @@ class LoopNests(Core):
         dataflow: Annotated[
             Names | None,
             Text(
-                "Operand kept in the array, with commas: ws, os, is, df, rs (weights, outputs, inputs, domain flow, rows); default all."
+                "Dataflows, separated by commas: ws, os or is (weight, output or input stationary), df (domain flow), rs (row stationary); default all."
             ),
         ] = None,
         tile: Annotated[
             Names | None,
-            Text("Rows x columns x depth of the tile of a level, with commas: outer=512x512x256, inner=128x128x128."),
+            Text("Fixed tiles, separated by commas, as LEVEL=ROWSxCOLUMNSxDEPTH: outer=512x512x256, inner=128x128x128."),
         ] = None,
         by: Annotated[str, Text("Goal to minimize: edp, time or energy.")] = "edp",
         each: Annotated[bool, Text("List the best nest of every dataflow.")] = False,
         loops: Annotated[bool, Text("List every nest as loops, the outermost first.")] = False,
         top: Annotated[int, Text("Number of nests to list for each product.", least=1, most=1000)] = 1,
     ) -> Rows:
-        """Search loop nests for the matrix products of a model: tiles for each memory, operands kept there, and the dataflow.
+        """Search the best loop nests for the matrix products of a model: dataflow, and tile and stationary operand of each memory level.
 
-        Up to 5,000 candidates a product are costed in SQL (`loop_nest_cost`): transfers and computation overlap fully, and only data that
-        the run keeps on chip is already there. Outer tiles are in the memory that all units share, inner ones in that of each array. The
-        nest that `charz explain` uses is listed too, as `chosen`.
+        Up to 5,000 candidates per product are evaluated in SQL (`loop_nest_cost`). Transfers and computation are assumed to overlap fully,
+        and all operands come from main memory unless the run keeps them on chip. Outer tiles are in the memory that all units share, inner
+        tiles in the memory of each array. The nest that `charz explain` uses is also listed, as `chosen`.
         """
         goal = one_of("goal", by, GOALS)
         flows = [SHORT.get(name, name) for name in names(dataflow)] or list(DATAFLOWS)
@@ -131,7 +131,7 @@ class LoopNests(Core):
         each: bool,
         top: int,
     ) -> list[dict[str, Any]]:
-        """Rank the first `searched` nests and the others separately, and return the best of each by product."""
+        """Rank the first `searched` nests and the other nests separately, and return the best of each group for each product."""
         window = _WINDOW.format(searched=searched, also=", dataflow" if each else "", goal=goal)
         query = _BEST.format(window=window, top=top)
         with self.cursor() as cursor:
@@ -157,10 +157,10 @@ def _fixed(tile: Names | None) -> dict[str, Sizes]:
 
 
 def _products(scoped: Scoped, keys: Mapping[str, Any], product: str | None) -> list[dict[str, Any]]:
-    """List the distinct products of the run, the most work first; equal names are numbered."""
+    """List the distinct products of the run, the product with most work first. Equal names are numbered."""
     rows = scoped.records("SELECT * FROM run_product ORDER BY m * n * k * gemm_count * product_count DESC, product")
     if not rows:
-        raise CharzError("no matrix products", keys["model"], next="`charz report` shows what it computes")
+        raise CharzError("no matrix products", keys["model"], next="`charz report` shows the model's kernels")
     if product is not None:
         known = [row["product"] for row in rows]
         rows = [row for row in rows if row["product"] == product]
@@ -190,11 +190,11 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
         if not rate["matrix_array_rows"] or rate["matrix_array_rows"] * rate["matrix_array_columns"] == 1:
             raise CharzError(
                 f"no array of known shape computes {name}", part,
-                next="TPUs and KPUs have one, and parts with `cluster.….array_rows`; elsewhere `charz explain --tile` compares tiles",
+                next="TPUs, KPUs and parts with `cluster.….array_rows` have an array; elsewhere `charz explain --tile` compares tiles",
             )  # fmt: skip
         pool, arrays = rate["tile_memory_pool_byte"], int(rate["matrix_unit_count"] or rate["unit_count"] or 1)
         inner = rate["tile_memory_byte"] or (pool / rate["unit_count"] if pool else None)
-        # A memory of several arrays belongs to none of them, as in `nest_trip`.
+        # A memory that several arrays share counts as outer memory, as in `nest_trip`.
         shares = memory["cache_level"] != memory["tile_memory_level"] or (pool and arrays > 1)
         outer = memory["cache_byte"] if memory["cache_level"] and shares else None
         rooms[name] = Room(
@@ -205,7 +205,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
 
 
 def _sources(scoped: Scoped) -> dict[Sizes, dict[str, Any]]:
-    """Return dataflow, tile and main memory shares of the first kernel that runs each product, by the product's sizes; products without a
+    """Map the sizes of each product to dataflow, tile and main memory shares of the first kernel that computes the product. Products without a
     tile are omitted."""
     query = "SELECT * FROM product_source WHERE tile_m IS NOT NULL ORDER BY kernel_id, step_id"
     found: dict[Sizes, dict[str, Any]] = {}
@@ -257,8 +257,8 @@ def _listed(row: Mapping[str, Any], counts: Mapping[str, int]) -> list[Any]:
 
 
 def _loops(row: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Yield the loops of a nest from the outside in, without those of one trip. In each level, the loop that does not change the kept
-    operand is innermost; the array runs the rest."""
+    """Yield the loops of a nest, the outermost first, without loops of one trip. In each level, the innermost loop is the loop that does not change
+    the stationary operand. The array runs the innermost tile."""
     around = [row[d] for d in "mnk"]
     told = [row["product"], row["stands"], row["dataflow"]]
     for level in LEVELS:
@@ -274,19 +274,19 @@ def _loops(row: Mapping[str, Any]) -> Iterator[list[Any]]:
 
 
 def _finding(rows: Sequence[Mapping[str, Any]], counts: Mapping[str, int], goal: str) -> str:
-    """Compare the best nests with the chosen ones in one sentence."""
+    """Compare the best nests with the chosen nests in one sentence."""
     best: dict[str, Mapping[str, Any]] = {}
     chosen: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         (best if row["stands"] == "best" else chosen).setdefault(row["product"], row)
     both = best.keys() & chosen.keys()
     if not both:
-        return f"the best by {goal} of {len(best)} products; no chosen tile can be compared"
+        return f"these are the best nests by {goal} of {len(best)} products; no chosen nest can be compared"
     sums = {
         name: sum(counts[p] * best[p][name] for p in both) / sum(counts[p] * chosen[p][name] for p in both)
         for name in ("latency_s", "energy_j", "dram_byte")
     }
     return (
-        f"the best by {goal} of {len(both)} products take {sums['latency_s']:.3g} of the time of the chosen ones,"
+        f"the best nests by {goal} of {len(both)} products take {sums['latency_s']:.3g} of the time of the chosen nests,"
         f" {sums['energy_j']:.3g} of the energy and {sums['dram_byte']:.3g} of the bytes of main memory"
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Value = Amount | Sequence[Amount]
 
 MOST_SIZES = 64
-"""Largest number of models that one question traces."""
+"""Largest number of models that one command traces."""
 
 _WORDS = {
     "synthetic": {"width": "hidden", "depth": "layers"},
@@ -36,8 +36,8 @@ _WORDS = {
 
 
 def specs(session: Core, model: str, sizes: Mapping[str, Value]) -> dict[str, Spec]:
-    """Return the models of every combination of the sizes, by their changes. Raises `CharzError` for a model without such a size,
-    and as `own` does."""
+    """Map the text of each combination of sizes to the specification of the changed model. Raise `CharzError` for a size that the model does not
+    have, and for the errors of `own`."""
     from charz.ingest.sources.spec import of_database, parse
 
     is_stored = model in session._names("model")
@@ -52,7 +52,7 @@ def specs(session: Core, model: str, sizes: Mapping[str, Value]) -> dict[str, Sp
 
 
 def given(what: str, name: str, value: Value) -> Sequence[Amount]:
-    """Return the one or several values of a change. Raise `CharzError` without a value."""
+    """Return the values of a change as a list. Raise `CharzError` if there are no values."""
     values = names(value) if isinstance(value, str) else value if isinstance(value, Sequence) else [value]
     if not values:
         raise CharzError(f"a {what} without a value", name, next=f"write e.g. {name}=256")
@@ -65,7 +65,7 @@ def shown(value: Amount) -> str:
 
 
 def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
-    """Return the request with one size changed."""
+    """Return the model's specification with one size changed."""
     from charz.ingest.sources.spec import WITH_SETTINGS, parse_sides
 
     name, text = size
@@ -73,15 +73,15 @@ def _changed(spec: Spec, size: tuple[str, str]) -> Spec:
         height, width = parse_sides(text)
         return replace(spec, resolution=height, width=None if width == height else width)
     if spec.module not in WITH_SETTINGS:
-        next = "resolution can be changed; width and depth of models built from a configuration: synthetic:, hf:"
+        next = "every image model has a resolution; models built from a configuration (synthetic:, hf:) have width and depth"
         raise CharzError("not a size of this model", f"{spec.shown}: {name}", next=next)
     setting = _WORDS[spec.module].get(name, name)
     return replace(spec, settings=tuple((dict(spec.settings) | {setting: text}).items()))
 
 
 def own(session: Core, model: str) -> Spec:
-    """Return the request that builds a stored model again: from its name if that names its source, else from the source with the
-    model's name and inputs. Raises `CharzError` if an untrusted file would make it run code."""
+    """Return the specification that builds a stored model again. The model's name is parsed if it leads to the stored source, else the source with
+    the stored name and inputs. Raise `CharzError` if the file is not trusted and building the model would run code."""
     from charz.ingest.sources.inputs import again
     from charz.ingest.sources.spec import of_database, parse
 
@@ -101,7 +101,10 @@ def own(session: Core, model: str) -> Spec:
 
 
 def policy(base: str, modules: Mapping[str, str]) -> tuple[str, str]:
-    """Return the name of the policy that runs modules, by patterns of their paths, in other precisions, and the statement that adds its rows."""
+    """Return the name of a precision policy that runs some modules in other precisions, and the statement that adds the rows of the policy.
+
+    `modules` maps patterns of module paths to precisions.
+    """
     from charz.ingest.compile.precision import MODULE
 
     for text in (base, *modules, *modules.values()):
@@ -129,8 +132,8 @@ def check_modules(session: Core, model: str, patterns: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def copied(session: Core, wanted: Mapping[str, Spec], statement: str = "") -> Iterator[tuple[Core, dict[str, str]]]:
-    """Yield a session on a copy of the file, changed by a statement, that also has these models, and their names there by label. Raise
-    `CharzError` if tracing fails."""
+    """Yield a session on a copy of the file that also contains the models in `wanted`, and their names in the copy by label. `statement` changes the
+    copy before the models are traced. Raise `CharzError` if tracing fails."""
     from charz.ingest.run import run
     from charz.sql import maintain
 

@@ -1,4 +1,4 @@
-"""The command that lists what would help a model on a part."""
+"""The command that lists changes that would save time or energy of a model on a part."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HELPED = (
 
 
 class Opportunities(Core):
-    """Changes that would help a model on a part."""
+    """Changes that would save time or energy of a model on a part."""
 
     @answer()
     def opportunities(
@@ -45,11 +45,11 @@ class Opportunities(Core):
         precision: Precision = None,
         backend: Backend = None,
         cap: Cap = None,
-        parts: Annotated[bool, Text("Include other parts.")] = False,
+        parts: Annotated[bool, Text("Include changes to another part.")] = False,
         modules: Annotated[
-            str | None, Text("Rank modules by the saving of each one alone in this precision, e.g. int8.")
+            str | None, Text("Rank modules by the time saved if that module alone runs in this precision, e.g. int8.")
         ] = None,
-        depth: Annotated[int, Text("Depth of the modules.", least=1, most=100)] = 1,
+        depth: Annotated[int, Text("Depth of the modules of --modules.", least=1, most=100)] = 1,
         top: Top = 15,
     ) -> Rows:
         """List changes to the given condition that save at least 1 % of time or energy, the largest saving of time first, each with its trade-off."""
@@ -63,7 +63,7 @@ class Opportunities(Core):
             [sequence] if sequence else [],
             caps=[cap] if cap else [],
             every_backend=True,
-            # The precision of the start and narrower ones.
+            # The given precision and narrower precisions.
             preferred=tuple(dict.fromkeys([start["precision"], *PREFERRED_PRECISIONS[1:]])),
             is_strict=True,
             is_first=False,
@@ -82,7 +82,7 @@ class Opportunities(Core):
             self.messages.remark(f"left out: {less} changes that save less than {LEAST_SAVING:.0%} of time and energy")
         if not found.fetch():
             self.messages.warn(
-                f"nothing known would help {model} on {start['hardware']}; --parts asks about other parts too"
+                f"no known change helps {model} on {start['hardware']}; --parts includes other parts"
             )
         return self.cut(found, top, "changes")
 
@@ -122,5 +122,5 @@ class Opportunities(Core):
         if not found.fetch():
             where = f"{start['model']} on {start['hardware']} under {start['backend']}, depth {depth}"
             raise CharzError("no module to compare in both precisions", where, next="take another --backend or --depth")
-        self.messages.remark("each module alone; conversions at its border are not counted")
+        self.messages.remark("each row changes one module alone; conversions of its inputs and outputs are not counted")
         return self.cut(found, top, "modules")

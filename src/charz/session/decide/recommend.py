@@ -1,4 +1,4 @@
-"""The command that lists the undominated choices within limits."""
+"""The command that lists the Pareto-optimal choices of part, backend, precision and batch within limits."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _SHOWN = (
 _CHOSEN = (*_SHOWN, "price_kind", "fits_device", "dominated_by", "dominating_power_w")
 
 ORDERS = {"latency": "latency_s", "energy": "sample_j", "cost": "million_inference_usd", "price": "price_usd_per_hour"}
-"""Orders of the choices, and their columns."""
+"""Orders of the choices, each with its column."""
 
 FRONT = "on the front"
 
 
 class Recommend(Core):
-    """Undominated choices within limits."""
+    """Pareto-optimal choices within limits."""
 
     @answer("front", "others")
     def recommend(
@@ -54,13 +54,13 @@ class Recommend(Core):
         *,
         by: Annotated[
             Literal["latency", "energy", "cost", "price"],
-            Text("Order: latency, energy a sample, cost of a sample, or rent of the part."),
+            Text("Order of the choices: latency, energy per sample, cost per sample, or rent of the part."),
         ] = "latency",
-        latency: Annotated[Amount | None, Text("Longest run, e.g. 5ms.")] = None,
-        energy: Annotated[Amount | None, Text("Largest energy a sample, e.g. 50mJ.")] = None,
-        memory: Annotated[Amount | None, Text("Largest memory, e.g. 8GiB.")] = None,
+        latency: Annotated[Amount | None, Text("Largest time of a run, e.g. 5ms.")] = None,
+        energy: Annotated[Amount | None, Text("Largest energy per sample, e.g. 50mJ.")] = None,
+        memory: Annotated[Amount | None, Text("Largest peak memory, e.g. 8GiB.")] = None,
         power: Drawn = None,
-        price: Annotated[float | None, Text("Highest rent of the part in USD an hour.", least=0.0)] = None,
+        price: Annotated[float | None, Text("Highest rent of the part, in USD per hour.", least=0.0)] = None,
         on: Parts = None,
         batch: Batches = None,
         sequence: Sequences = None,
@@ -75,12 +75,12 @@ class Recommend(Core):
         top: Top = 15,
         section: Literal["front", "others"] = "front",
     ) -> Rows:  # fmt: skip
-        """List the choices of each model that no other beats, within the limits, and why the others lost.
+        """List the choices of part, backend, precision and batch within the limits that no other choice beats, and the reasons against the others.
 
-        A choice is beaten by one that is at most 1 % worse in latency, energy, memory, cost and rent, and better in all of them together.
-        Without --precision, each part is asked in its assumed precision. Without --backend, every backend is a choice, or only the usual
-        one of a part and precision (`assumed_backend`) if there is one. Omitted limits do not apply. Simulated parts are marked: no silicon
-        exists to check them. Exit code 1 if no choice meets the limits.
+        A choice is beaten by another choice that is at most 1 % worse in each of latency, energy, memory, cost and rent, and better in all of
+        them together. Without --precision, each part runs in its assumed precision. Without --backend, a part runs the usual backend for the
+        precision (`assumed_backend`), or every backend if no backend is usual. Omitted limits do not apply. Simulated parts are marked,
+        since no silicon exists to check their predictions. Exit code 1 if no choice meets the limits.
         """
         wanted = limits(latency, energy, memory, power, price)
         question = Question(
@@ -95,7 +95,7 @@ class Recommend(Core):
             is_as_run=True,
         )
         if not question.precisions:
-            self.messages.remark("one precision a part is compared; `--precision fp16,bf16,int8` compares several")
+            self.messages.remark("each part runs in one precision; `--precision fp16,bf16,int8` compares several precisions")
         scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
         scoped.keep("recommendation")
         first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]
@@ -119,16 +119,16 @@ class Recommend(Core):
         return self.cut(Rows(shown, rows, ("recommendation",), is_failure=not kept), top, "choices")
 
     def _say_kinds_of_price(self, kinds: Sequence[str]) -> None:
-        """Warn where rents and purchase prices are in one order."""
+        """Warn if the list contains both rents and purchase prices."""
         bought = kinds.count("purchase")
         if 0 < bought < len(kinds):
             self.messages.warn(
-                f"{bought} of {len(kinds)} prices are list prices over hours of use, without host and power; the others are rents, which"
-                " include both: `price basis` tells which"
+                f"{bought} of {len(kinds)} prices are list prices divided by hours of use, without host and power. The others are rents,"
+                " which include host and power. `price basis` shows the kind of each price"
             )
 
     def _say_rounded(self, front: Sequence[dict[str, Any]]) -> None:
-        """Warn if the first choice computes in fewer than 16 bits, and name the first one that does not."""
+        """Warn if the first choice computes in fewer than 16 bits, and name the first choice in 16 bits or more."""
         rounded = {policy for (policy,) in self.connection().execute("FROM rounded_policy").fetchall()}
         if not front or front[0]["precision"] not in rounded:
             return
@@ -140,18 +140,18 @@ class Recommend(Core):
         self.messages.warn(f"{front[0]['precision']} comes first: charz does not judge its accuracy; {told}")
 
     def _say_simulated(self, front: Sequence[dict[str, object]]) -> None:
-        """Warn if the first choice has no silicon, and name the first one that has."""
+        """Warn if the part of the first choice is simulated, and name the first choice in silicon."""
         if not front or not front[0]["is_simulated"]:
             return
         real = next((f"{c['hardware']} {c['backend']} {c['precision']}" for c in front if not c["is_simulated"]), None)
         self.messages.warn(
-            f"{front[0]['hardware']} comes first and is simulated: its time and its energies, {front[0]['energy_basis']}, are without a"
-            f" measurement; {'no choice on the front is in silicon' if real is None else f'the first in silicon is {real}'}"
+            f"{front[0]['hardware']} comes first and is simulated: its time and energy ({front[0]['energy_basis']}) were not checked by"
+            f" measurements; {'no choice on the front is in silicon' if real is None else f'the first in silicon is {real}'}"
         )
 
 
 def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
-    """Tell why a choice lost: the first limit it misses, or `beaten`; else `FRONT`."""
+    """Return the reason against a choice: the first limit that the choice exceeds, or `beaten`. Return `FRONT` for a choice on the front."""
     if not choice["fits_device"]:
         return "does not fit the part's memory"
     for limit in wanted:
@@ -159,7 +159,7 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
         if not is_met:
             return limit.unknown if is_met is None else limit.too_much
     within = [limit.most for limit in wanted if limit.name == "power"]
-    # The dominating choice meets every limit that this one meets, except the one on power.
+    # The dominating choice meets every limit that this choice meets, except the limit on power.
     is_beaten = choice["dominated_by"] is not None and not any(
         choice["dominating_power_w"] is None or choice["dominating_power_w"] > most for most in within
     )
@@ -167,7 +167,7 @@ def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:
 
 
 def _lost(choices: Sequence[dict[str, object]], verdicts: Sequence[str]) -> Rows:
-    """Count the reasons why choices lost, with the fastest choice of each; choices come fastest first."""
+    """Count the choices by reason against them, and name the fastest choice of each reason. `choices` begin with the fastest."""
     fastest: dict[tuple[object, str], list[object]] = {}
     counts = Counter((choice["model"], verdict) for choice, verdict in zip(choices, verdicts, strict=True))
     for choice, verdict in zip(choices, verdicts, strict=True):

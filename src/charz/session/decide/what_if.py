@@ -1,4 +1,4 @@
-"""The command that answers with hypothetical numbers of parts next to the unchanged ones, without writing."""
+"""The command that runs another command with changed numbers of parts or changed models, without writing."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ METHODS = (
     "report", "compare", "recommend", "opportunities", "parallel", "llm",
     "explain", "workload", "sql", "hardware.show", "hardware.list", "hardware.diff",
 )  # fmt: skip
-"""Methods whose answers depend on a part's numbers."""
+"""Methods whose results depend on a part's numbers."""
 
 _WITHOUT_MODEL = frozenset({"workload", "sql", "hardware.show", "hardware.list", "hardware.diff"})
-"""Methods that name no model."""
+"""Methods without a parameter for models."""
 
 MOST_VARIANTS = 1000
-"""Largest number of combinations of values in one question."""
+"""Largest number of combinations of values in one command."""
 
 AS_IS = "as is"
-"""Variant with the file's own numbers."""
+"""Name of the variant without changes."""
 
 Value = Amount | Sequence[Amount]
-"""A number in SI units, a text with its unit, several in one text with commas between, or a list of any."""
+"""A number in SI units, a text with a unit such as `2TB/s`, a text of several values separated by commas, or a list of values."""
 
 
 _Variants = dict[str, tuple[str, dict[str, Any]]]
-"""Variants by label: the model to ask about, and the options that apply the change."""
+"""Variants by label. A variant is the name of a model, and the options that apply the change."""
 
 
 class WhatIf(Core):
     """Questions about hypothetical parts and models."""
 
     _copy: tuple[str, contextlib.ExitStack, Any, dict[str, str]] | None = None
-    """Last copy with other models: its question, the stack that closes it, its session, and the names there."""
+    """Last copy of the file with changed models: the key of the change, the stack that closes the copy, the copy's session, and the models' names
+    in the copy."""
 
     @answer()
     def what_if(
@@ -56,15 +57,15 @@ class WhatIf(Core):
         changes: Annotated[
             Mapping[str, Value],
             Text(
-                "PART.FIELD=VALUE, repeatable, e.g. rtx4090.sm.unit_count=128,256; `charz hardware show` lists fields."
+                "Changed number, PART.FIELD=VALUE; repeatable, e.g. rtx4090.sm.unit_count=128,256. `charz hardware show` lists fields."
             ),
         ],
-        method: Annotated[str, Text("Command that answers, e.g. report, with its arguments and options.")] = "report",
+        method: Annotated[str, Text("Command to run, e.g. report, followed by the command's arguments and options.")] = "report",
         *arguments: Any,
         sizes: Annotated[
             Mapping[str, Value] | None,
             Text(
-                "SIZE=VALUE of the model, repeatable: width, depth or a setting of a configuration, resolution of images.",
+                "Changed size of the model, SIZE=VALUE; repeatable: width, depth, a setting of the configuration, or resolution (of images).",
                 flag="model",
                 taken=list[str] | None,
             ),
@@ -72,19 +73,19 @@ class WhatIf(Core):
         modules: Annotated[
             Mapping[str, str] | None,
             Text(
-                "PATTERN=PRECISION, repeatable: modules that run in another precision than the rest, e.g. 'layer4.*=int8'.",
+                "Precision of some modules, PATTERN=PRECISION; repeatable, e.g. 'layer4.*=int8'.",
                 flag="precision",
                 taken=list[str] | None,
             ),
         ] = None,
         **options: Any,
     ) -> Rows:
-        """Answer with changed numbers of parts, sizes of the model or precisions of its modules, next to the unchanged answer.
+        """Run a command with changed numbers of parts, model sizes or precisions of modules, and without changes for comparison.
 
-        Nothing is written. Several values of a number give a row of variants, those of several numbers all combinations. A method and its arguments
-        follow, on the command line after `--`: `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report resnet50 --on rtx4090`. Models of
-        other sizes are traced into a temporary copy of the file: `charz what-if --model width=1024,2048 -- report synthetic:mlp --on t4`. So is a model
-        with some modules in another precision: `--precision 'layer4.*=int8' -- report resnet18 --on t4`.
+        Nothing is written. Each combination of the given values is a variant. On the command line, the command and its arguments follow after `--`:
+        `charz what-if --set rtx4090.dram.bandwidth_byte_per_s=2TB/s -- report resnet50 --on rtx4090`. Models of other sizes are traced into a temporary
+        copy of the file: `charz what-if --model width=1024,2048 -- report synthetic:mlp --on t4`. Models with some modules in another precision are
+        traced in the same way: `charz what-if --precision 'layer4.*=int8' -- report resnet18 --on t4`.
         """
         self.stays_here("a what-if")
         if method not in METHODS:
@@ -110,15 +111,15 @@ class WhatIf(Core):
         arguments: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Rows:
-        """Answer about the unchanged model, and about its variants in other sizes or with modules in other precisions, in a copy of the file."""
+        """Run the command for the unchanged model and for each variant of the model, in a copy of the file."""
         word = next((name for name in ("model", "models") if name in options), None)
         if method in _WITHOUT_MODEL or (word is None and not arguments):
             raise CharzError("no model to change", method, next="ask e.g. report synthetic:mlp --on t4")
         (model, *others) = names(options[word] if word else arguments[0])
         if others:
-            raise CharzError("changes of several models", ", ".join((model, *others)), next="ask about one")
+            raise CharzError("the changes apply to several models", ", ".join((model, *others)), "one is allowed", "ask about one")
         if sizes and modules:
-            raise CharzError("sizes and precisions at once", model, next="ask about one after the other")
+            raise CharzError("sizes and precisions are both changed", model, next="change one of them at a time")
         rows: list[tuple[Any, ...]] = []
         session, found = self._mixed(model, modules, options) if modules else self._sized(model, sizes)
         for label, (other, more) in found.items():
@@ -135,7 +136,7 @@ class WhatIf(Core):
         return Rows(("variant", *columns), rows, told.views)
 
     def _sized(self, model: str, sizes: Mapping[str, Value]) -> tuple[Any, _Variants]:
-        """Return a session with the model in other sizes, and its variants, the original first."""
+        """Return a session whose file contains the model in other sizes, and the variants, the unchanged model first."""
         wanted = model_sizes.specs(self, model, sizes)
         if model not in self._names("model"):
             wanted = {AS_IS: model_sizes.own(self, model), **wanted}
@@ -143,12 +144,12 @@ class WhatIf(Core):
         return session, {label: (other, {}) for label, other in {AS_IS: model, **found}.items()}
 
     def _mixed(self, model: str, modules: Mapping[str, str], options: Mapping[str, Any]) -> tuple[Any, _Variants]:
-        """Return a session that also has the model under a policy of its own, and the options that select it, the unchanged ones first."""
+        """Return a session whose file also contains the model under a precision policy for its modules, and the variants, the unchanged model first."""
         (base, *others) = names(options.get("precision")) or [
             self.usual_policy(names(options.get("on")), names(options.get("backend")))
         ]
         if others:
-            raise CharzError("several precisions of the rest", ", ".join((base, *others)), next="name one")
+            raise CharzError("several precisions of the other modules", ", ".join((base, *others)), next="name one")
         self.check_run((), (base, *modules.values()))
         name, statement = model_sizes.policy(base, modules)
         wanted = {name: model_sizes.own(self, model)}
@@ -180,8 +181,8 @@ class WhatIf(Core):
             copy[1].close()
 
     def variants(self, changes: Mapping[str, Value]) -> dict[str, Core]:
-        """Return a session with the file's own numbers, and one for each combination of the values, by label. Raise `CharzError` for an
-        unknown number and an invalid value."""
+        """Return a session without changes, and a session for each combination of the values, by label. Raise `CharzError` for an unknown number and an
+        invalid value."""
         from charz.sql.scopes import Varied
 
         if not changes:
@@ -210,7 +211,7 @@ class WhatIf(Core):
         return found
 
     def _part_field(self, name: str) -> PartField:
-        """Find a number by name: `PART.FIELD`, or `PART.` and a unique end of a field."""
+        """Find a number by its name `PART.FIELD`. FIELD may be a unique ending of a field's name."""
         part, dot, field = name.partition(".")
         if not dot:
             next = "write e.g. rtx4090.sm.unit_count=256, `charz hardware show PART` lists fields"
@@ -230,5 +231,5 @@ def _answered(session: Core, method: str, *arguments: Any, **options: Any) -> Ro
 
 
 def _values(given: Value, name: str, part_field: PartField) -> list[tuple[str, float | str]]:
-    """Return each value as the user wrote it, and in SI units or as a full word."""
+    """Return pairs for the values of a change: the text that the user wrote, and the value in SI units or as a full word."""
     return [(model_sizes.shown(one), part_field.value(one, name)) for one in model_sizes.given("number", name, given)]

@@ -1,4 +1,4 @@
-"""The command that adds up several runs on one part: time, power, memory and utilization."""
+"""The command that sums time, energy and memory of several runs on one part."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _TOTAL = (
 )  # fmt: skip
 
 _CONDITIONS = ("batch", "sequence", "precision", "backend", "cache", "cap")
-"""Conditions of a run that the file may state."""
+"""Conditions that a workload file may state for a run."""
 
 _EXAMPLE = "runs: [{model: resnet18, count: 2}], rate_per_s: 30"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of the workload, and how many times it is repeated in each round."""
+    """A run of the workload, and the number of its repetitions per round."""
 
     model: str
     count: float
@@ -48,7 +48,7 @@ class Work:
     name: str
     pieces: Sequence[Piece]
     rate_per_s: float | None
-    """Rounds a second that the part must reach; None for a single round. [1/s]"""
+    """Rounds of all runs per second that the part must reach; None for a single round. [1/s]"""
 
 
 class Workload(Core):
@@ -60,18 +60,18 @@ class Workload(Core):
         file: Annotated[
             File,
             Text(
-                "YAML: `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and optionally `rate_per_s`."
+                "YAML file with `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and optionally `rate_per_s`."
             ),
         ],
         *,
-        on: Annotated[Names, Text("Part that executes all runs; several, with commas, are separate alternatives.")],
+        on: Annotated[Names, Text("Hardware part that executes all runs. Several parts, separated by commas, are alternatives.")],
         section: Literal["total", "runs"] = "total",
     ) -> Rows:
-        """Add up successive runs on one part: time, energy, memory, and the largest rate. Where the file states `rate_per_s`, add how busy
-        the part is and its average power, including idle time.
+        """Predict successive runs of several models on one part: total time, energy, memory, and the largest rate. If the file states
+        `rate_per_s`, also list the utilization and average power of the part, including idle time.
 
-        Weights of every model stay in memory, together with the needs of the largest run and a process context for each backend. Exit code
-        1 if they do not fit, or if a part cannot keep up.
+        Memory contains the weights of every model, the activations of the largest run, and a process context for each backend. The exit
+        code is 1 if memory does not suffice, or if a part does not reach the rate.
         """
         work = read(Path(file))
         found = [(part, self._done(work, part)) for part in names(on)]
@@ -84,7 +84,7 @@ class Workload(Core):
         return Rows(_TOTAL, rows, ("model_report", "model_memory"), is_failure=is_failure)
 
     def _done(self, work: Work, part: str) -> list[Record]:
-        """Return each run on the part with its count, its total time and its share of the whole."""
+        """Return each run on the part with its count, total time and share of the workload's time."""
         rows = []
         for piece in work.pieces:
             scoped, _ = self.target(single(piece.model, part, **piece.conditions), "model_report")
@@ -96,7 +96,7 @@ class Workload(Core):
         return [row | {"time_fraction": row["time_s"] / whole} for row in rows]
 
     def _total(self, work: Work, part: str, rows: Sequence[Record]) -> Record:
-        """Add up the runs."""
+        """Sum the runs."""
         hardware = self.part_name(part)
         query = "SELECT dram_byte, static_w FROM part WHERE hardware = ?"
         ((device_byte, static_w),) = self.connection().execute(query, [hardware]).fetchall()
@@ -109,7 +109,7 @@ class Workload(Core):
         contexts = {row["backend"]: row["context_byte"] for row in rows}
         held = None if None in contexts.values() else peak + sum(contexts.values())
         rate, duty = work.rate_per_s, None if work.rate_per_s is None else time_s * work.rate_per_s
-        # At a rate, the part idles for the rest of each period; without one, it is always busy.
+        # At a given rate, the part idles for the rest of each period. Without a rate, the part is always busy.
         period_s = time_s if rate is None else max(1.0 / rate, time_s)
         rest_s = period_s - time_s
         rest_j = 0.0 if rest_s == 0.0 else None if static_w is None else static_w * rest_s
@@ -130,12 +130,12 @@ class Workload(Core):
 
 
 def _kept(row: Record) -> float:
-    """Return the bytes of a run's model that stay in memory between its runs."""
+    """Return the bytes of a model's weights and buffers, which stay in memory between runs."""
     return float(row["weight_byte"] + row["buffer_byte"])
 
 
 def read(path: Path) -> Work:
-    """Read a workload file. Raise `CharzError` with the entry that is wrong."""
+    """Read a workload file. Raise `CharzError` that names the wrong entry."""
     from charz.hardware_catalog import document
 
     text = document.read(path)
@@ -156,7 +156,7 @@ def _pieces(path: Path, runs: Sequence[Any]) -> Iterator[Piece]:
     for i, run in enumerate(runs, start=1):
         where = f"{path}: run {i}"
         if not isinstance(run, dict) or not isinstance(run.get("model"), str):
-            raise CharzError("a run without its model", where, next=f"write e.g. {_EXAMPLE}")
+            raise CharzError("a run without a model", where, next=f"write e.g. {_EXAMPLE}")
         for key in run:
             if key not in ("model", "count", *_CONDITIONS):
                 raise unknown_name("key of a run", str(key), ("model", "count", *_CONDITIONS))
@@ -169,7 +169,7 @@ def _pieces(path: Path, runs: Sequence[Any]) -> Iterator[Piece]:
 
 
 def _positive(value: Any, where: str) -> float:
-    """Return the number. Raise `CharzError` unless it is above 0."""
+    """Return the number. Raise `CharzError` unless the number is above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e12:
         raise CharzError("not a number above 0", f"{where} {value}", next="write e.g. 30")
     return float(value)

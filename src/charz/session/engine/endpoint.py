@@ -1,4 +1,4 @@
-"""An endpoint that speaks Spark Connect, and its access to the rows: Sail, or Spark 4."""
+"""Client of a Spark Connect endpoint (Sail or Spark 4) that evaluates the models over exported rows."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ FIRST_S = 5.0
 """Time limit for an address to answer. [s]"""
 
 ANSWER_S = 60.0
-"""Time limit for an engine to report its version; its first session starts the workers. [s]"""
+"""Time limit for an engine to report its version. It is generous, because the first session also starts the engine's workers. [s]"""
 
 RETRIES = 2
 """Number of retries after a lost connection."""
 
 NAMED_FILES = 4
-"""Largest number of files of a relation that a statement names; more files take a view, which costs two calls."""
+"""Largest number of files of a relation that a statement names. For more files a view is created, which takes two calls."""
 
 GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "Connection refused", "Connection reset", "Socket closed", "SESSION_CLOSED")
-"""Parts of messages about an engine that is gone."""
+"""Texts in error messages that show a lost connection to the engine."""
 
 UNSEEN = ("No such file", "not found", "PATH_NOT_FOUND", "does not exist", "No files found", "Object at location")
-"""Parts of an engine's messages about files that it cannot find."""
+"""Texts in an engine's error messages about missing files."""
 
 
 class Refusal(Exception):
-    """An engine's error about a statement that it does not run."""
+    """Error of an engine that does not run a statement."""
 
 
 class Endpoint:
-    """A session on an engine. `close` it to remove the files of its questions."""
+    """A session on an engine. `close` removes the files that the session sent."""
 
     def __init__(self, address: str, store: Store) -> None:
         self.address, self.store = address, store
@@ -60,10 +60,10 @@ class Endpoint:
         self._folder = f"{rows.ASKED}/{uuid.uuid4().hex}"
         self._files = 0
         self.texts: dict[str, str] = {}
-        """Models in Spark's dialect."""
+        """Cached text of each model view in Spark's dialect."""
 
     def connect(self, manifest: Manifest) -> None:
-        """Connect to the engine, and check that it reads these rows. Raise `CharzError` otherwise."""
+        """Connect to the engine. Raise `CharzError` if the engine does not read the rows of this manifest."""
         if self._spark is None:
             self._spark = reached(self.address)
         try:
@@ -71,15 +71,15 @@ class Endpoint:
         except Refusal as error:
             raise self._unseen(error) from error
         if found != [manifest.id]:
-            exists = "it finds others under this name"
-            raise CharzError("the engine reads other rows", self.store.place, exists, "name a folder that both see")
+            exists = "the engine finds other rows under this name"
+            raise CharzError("the engine reads other rows", self.store.place, exists, "name a folder that both machines share")
 
     def _unseen(self, error: Exception) -> CharzError:
         next = "name a folder that this machine and all workers see, with --rows"
         return CharzError("the engine does not see the rows", self.store.address(""), _said(error), next)
 
     def view(self, names: Sequence[str]) -> str:
-        """Return the source for statements that read some files of the rows: their names, or a view of many files."""
+        """Return SQL text that reads some files of rows: a subquery that names the files, or the name of a view over many files."""
         key = tuple(names)
         if len(key) <= NAMED_FILES:
             read = [f"SELECT * FROM parquet.`{self.store.address(name).replace('`', '``')}`" for name in key]
@@ -92,14 +92,15 @@ class Endpoint:
         return self._registered[key]
 
     def bring(self, table: pyarrow.Table) -> str:
-        """Write rows of a question where the engine reads them, and return the file's name."""
+        """Write rows to a file that the engine can read, and return the file's name."""
         self._files += 1
         name = f"{self._folder}/{self._files}.parquet"
         self.store.put(name, rows.parquet(table))
         return name
 
     def run(self, statement: str, timeout_s: float = 0.0) -> pyarrow.Table:
-        """Run a statement and return its rows. Raise `Refusal` where the engine does not run it, and `CharzError` where it is gone or too slow."""
+        """Run a statement and return its rows. Raise `Refusal` if the engine does not run the statement, and `CharzError` if the engine is gone
+        or too slow."""
         is_late = threading.Event()
 
         def stop() -> None:
@@ -117,7 +118,7 @@ class Endpoint:
             timer.cancel()
 
     def refuses(self, statement: str) -> str:
-        """Return the engine's error about a statement, empty if it accepts the statement."""
+        """Return the engine's error about a statement, or an empty text if the engine accepts the statement."""
         try:
             with self._named():
                 self._spark.sql(statement).schema  # noqa: B018
@@ -139,7 +140,7 @@ class Endpoint:
                     "stopped at the time limit", self.address, next="raise it with --timeout"
                 ) from error
             if any(word in text for word in GONE):
-                next = "start it again: finished work is kept"
+                next = "start the engine again: finished work is kept"
                 raise CharzError("the engine is gone", self.address, _said(error), next) from error
             if any(word in text for word in UNSEEN) and (rows.ASKED in text or "parquet" in text):
                 raise self._unseen(error) from error
@@ -206,7 +207,7 @@ def _place(address: str) -> tuple[str, int]:
 
 
 def _within(seconds: float, action: Callable[[], T]) -> T:
-    """Run an action. Raise `TimeoutError` where it takes longer than `seconds`."""
+    """Run an action. Raise `TimeoutError` if the action takes longer than `seconds`."""
     found: list[T] = []
     failed: list[BaseException] = []
 

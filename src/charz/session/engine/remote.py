@@ -1,9 +1,9 @@
-"""A connection whose models are evaluated on another engine.
+"""Connection whose model views are evaluated on another engine.
 
-DuckDB reads the file: facts and maintained tables are scoped there, and it answers statements that read no model. Statements that read a
-model are translated into Spark's dialect, preceded by the models that they depend on, and run on the engine over the exported rows. Rows of
-a question that are missing there (runs of scenarios outside the file, copies of parts) are sent as parquet. In DuckDB every model is
-replaced by an error, so that it is never evaluated there.
+DuckDB reads the file, limits facts and maintained tables to a question, and runs statements that read no model view. A statement that reads
+a model view is translated into Spark's dialect, preceded by the views that it depends on, and run on the engine over the exported rows. Rows
+that the export lacks (runs of scenarios outside the file, copies of parts) are sent as parquet. In DuckDB, a view that raises an error
+replaces each model view, so that DuckDB never evaluates it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from .rows import Manifest
 
 _ANSWER = "answer_row"
-"""Name of the rows of answers in a statement."""
+"""Name that a statement uses for the rows of answers."""
 
 _ARRIVING = "arriving_row"
-"""Name of rows from the engine while they are stored."""
+"""Temporary name of rows that arrive from the engine."""
 
 
 def hide(connection: duckdb.DuckDBPyConnection, known: Catalog) -> None:
@@ -55,7 +55,7 @@ HIDDEN = "is evaluated on the engine only: ask this question without --engine"
 
 
 class Remote(Scoped):
-    """A connection that answers one question, with its models on an engine."""
+    """A connection for one question, whose model views are evaluated on an engine."""
 
     def __init__(
         self,
@@ -70,28 +70,28 @@ class Remote(Scoped):
         self._known, self._engine, self._manifest = known, engine, manifest
         self._models = {model.name for model in known.of(*MODELS)}
         self._kept: set[str] = set()
-        """Names of models whose rows are stored here."""
+        """Names of model views whose rows are stored in DuckDB."""
         self._brought: dict[str, str] = {}
-        """Files with rows of this question, by relation."""
+        """Files of rows that were sent for this question, by relation."""
         self._answered: dict[str, str] | None = None
-        """Queries of the answers by relation, once these are evaluated."""
+        """Query for the answers of each relation; None until the answers are evaluated."""
         hide(connection, known)
 
     # Statements
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Run a statement of charz, here if it reads no model, else on the engine."""
+        """Run a statement of charz, in DuckDB if the statement reads no model view, else on the engine."""
         return self.sql(query, values) if self._is_remote(query) else super().execute(query, values)
 
     def sql(self, query: str, values: Sequence[Any] = ()) -> Any:
-        """Return a query of charz, answered on the engine if it reads a model."""
+        """Return the result of a query of charz, evaluated on the engine if the query reads a model view."""
         if not self._is_remote(query):
             return super().sql(query, values)
         return self._connection.from_arrow(self.ask(query, values))
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Unavailable: raises `CharzError`, since the models are elsewhere."""
+        """Not available: access raises `CharzError`, since an engine evaluates the models."""
         raise CharzError("not available with an engine", "an engine evaluates the models", next="ask it without --engine")
 
     def keep(self, view: str) -> None:
@@ -159,7 +159,7 @@ class Remote(Scoped):
     def _refused(
         self, asked: spark.Query, given: Mapping[str, str], columns: Mapping[str, Sequence[str]], said: str
     ) -> CharzError:
-        """Name the view that the engine refuses, else the statement."""
+        """Return an error that names the view that the engine refuses, or the statement if the engine accepts each view."""
         upstream = self._known.upstream(asked.reads, given)
         line = said.splitlines()[0][:300] if said else ""
         for model in self._known.of(*MODELS):
@@ -182,7 +182,7 @@ class Remote(Scoped):
     # Rows
 
     def _source(self, name: str, scope: Scope | None) -> str:
-        """Return the query for the rows of a fact, maintained table or view below the models, limited to a scope."""
+        """Return the query for the rows of a relation that the model views read, limited to a scope."""
         columns = self._file_columns(name)
         limits = self._limits(columns, scope)
         if self._is_brought(name, columns):
@@ -206,7 +206,7 @@ class Remote(Scoped):
         return [f"{places[name]} IN {listed(v)}" for name, v in asked.items() if v is not None and places[name]]
 
     def _is_brought(self, name: str, columns: Sequence[str]) -> bool:
-        """Return True if the exported rows lack some that a question needs of a relation."""
+        """Return True if the export lacks rows of a relation that the question needs."""
         if name not in self._manifest.files:
             return True
         scope = self.scope
@@ -256,9 +256,9 @@ class Remote(Scoped):
         return self._run(asked, portion, timeout_s, self._pins(kept, portion, timeout_s))
 
     def _pins(self, wanted: Collection[str], scope: Scope | None, timeout_s: float) -> dict[str, str]:
-        """Evaluate once each relation that several wanted models read, and return queries of its rows, since an engine plans a view again
-        for each reader. With few kernels every step is evaluated separately; with many, only relations without kernels are, since rows of
-        kernels would have to be transferred."""
+        """Evaluate each relation that several wanted views read, send the rows to the engine, and return queries for these rows. Otherwise the
+        engine would evaluate the relation again for each reader. If there are many kernels, relations with rows of kernels are excluded, since
+        transferring their rows takes too long."""
         answered = self._answered or {}
         held = {*spark.needed(wanted, self._known, answered), *answered}
         is_narrow = evaluate.kernel_count(self._connection, scope or Scope()) <= evaluate.NARROW
@@ -274,7 +274,7 @@ class Remote(Scoped):
 
 
 def _filled(query: str, values: Sequence[Any]) -> str:
-    """Write the parameters of a query into it."""
+    """Replace the parameters of a query by their values."""
     if not values:
         return query
     pieces = query.split("?")

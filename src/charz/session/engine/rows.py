@@ -1,5 +1,5 @@
-"""Relations that the models read, as parquet for other engines, in separate files for each model. A manifest lists the versions, the
-content of each file, and the numbers that identify the database.
+"""Export of the relations that model views read, as parquet files for other engines, with separate files for each neural network. A manifest
+lists versions, the content of each file, and hashes that identify the database.
 
 Files never change: their names end in a part of their digest. The manifest is written last, and files outside it do not count. So a killed
 export leaves the rows unchanged, and a new model adds its own files.
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 STATEMENTS = "load.sql"
 PROBE = "probe.parquet"
-"""File with only the manifest's `id`, which an engine reads first."""
+"""Name of a file that contains only the manifest's `id`, which an engine reads first."""
 
 ASKED = "asked"
-"""Folder of rows that questions send; each session removes its own."""
+"""Folder of rows that sessions send for questions. Each session removes its own rows."""
 
 LEFT_S = 86_400.0
 """Age above which sent rows belong to a session that was killed. [s]"""
@@ -48,10 +48,10 @@ FORMAT = 1
 """Version of the manifest's format."""
 
 ROWS_AT_ONCE = 122_880
-"""Number of rows written together."""
+"""Number of rows per batch of a parquet file."""
 
 VERSIONS = {"charz": "charz", "schema": "layout of tables", "views": "views", "catalog": "catalog"}
-"""Versions of rows, with their names in messages."""
+"""Kinds of versions in a manifest, each with its name in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,19 @@ class File:
     byte: int
     sha256: str
     model: str | None = None
-    """Model of all its rows, if they have one."""
+    """Model that all rows of the file belong to, if any."""
 
 
 @dataclass(slots=True)
 class Manifest:
-    """Content of the rows."""
+    """Content of an export."""
 
     versions: dict[str, str]
     """Version of charz, fingerprints of tables and views, version of the catalog."""
     models: dict[str, str] = field(default_factory=dict)
-    """Identifying number of each model's rows."""
+    """Hash of each model's rows."""
     relations: dict[str, str] = field(default_factory=dict)
-    """Identifying number of each relation without model."""
+    """Hash of each relation whose rows belong to no model."""
     files: dict[str, list[File]] = field(default_factory=dict)
     """Files by relation."""
 
@@ -98,7 +98,7 @@ class Manifest:
 
 
 def read(store: Store) -> Manifest | None:
-    """Read the manifest of a place; None if it has none yet. Raise `CharzError` for one of another charz."""
+    """Return the manifest of a store, or None if the store has no manifest yet. Raise `CharzError` for a manifest in another format."""
     data = store.get(MANIFEST)
     if data is None:
         return None
@@ -128,7 +128,8 @@ def versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def of_models(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str]:
-    """Return the relations read by the models whose rows belong to one model and depend only on it, its runs and the rules."""
+    """Return the relations that model views read and whose rows each belong to one neural network, and depend only on the network, its runs and the
+    rules."""
     from charz.ingest.write import MODEL_TABLES
     from charz.schema.scenario import Measurement
 
@@ -153,7 +154,7 @@ def shared(connection: duckdb.DuckDBPyConnection, known: Catalog) -> list[str]:
 
 
 def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
-    """Compute the manifest for a database's present rows, without files."""
+    """Return the manifest of a database's present rows, without files."""
     from charz.sql import maintain
 
     numbers = {name: _number(connection, name) for name in shared(connection, known)}
@@ -170,7 +171,7 @@ def state(connection: duckdb.DuckDBPyConnection, known: Catalog) -> Manifest:
 
 
 def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Compute a number that identifies the content of a relation."""
+    """Compute a hash of the content of a relation."""
     columns = [column for column, *_ in connection.execute(f"DESCRIBE {ddl.quote(name)}").fetchall()]
     hashed = ", ".join(fields(columns))
     query = f"SELECT COUNT(*), BIT_XOR(HASH({hashed})) FROM {ddl.quote(name)}"
@@ -179,7 +180,7 @@ def _number(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def check(found: Manifest, now: Manifest, place: str) -> None:
-    """Raise `CharzError` where rows differ from a database's present ones."""
+    """Raise `CharzError` if exported rows differ from the present rows of a database."""
     next = f"`charz export {place} --for spark` updates them"
     for key, what in VERSIONS.items():
         if found.versions[key] != now.versions[key]:
@@ -202,7 +203,7 @@ class Written:
     rows: int
     byte: int
     added: int
-    """Number of rows written now; the others existed."""
+    """Number of rows written now. The other rows existed before."""
 
 
 def append(
@@ -212,12 +213,12 @@ def append(
     models: Sequence[str] | None = None,
     done: Callable[[str], None] = lambda _: None,
 ) -> list[Written]:
-    """Write the missing rows of a database to a place; `models` limits them."""
+    """Write the rows of a database that a store lacks, limited to `models` if given."""
     now, before = state(connection, known), read(store)
     if before is not None and before.versions != now.versions:
         before = None
     if before is None and (others := [n for n in store.names() if not _is_own(n)]) and store.get(MANIFEST) is None:
-        raise CharzError("the folder is not empty", store.place, f"it contains {some(others, 3)}", "name a new one")
+        raise CharzError("the folder is not empty", store.place, f"it contains {some(others, 3)}", "name a new folder")
     if models is not None:
         now.models = {name: number for name, number in now.models.items() if name in models}
     added: dict[str, int] = {}
@@ -261,7 +262,7 @@ def _of_models(
     models: Sequence[str],
     done: Callable[[str], None],
 ) -> Iterator[tuple[str, File]]:
-    """Yield the files of some models, evaluated a few models at a time."""
+    """Write the files of some models and yield each file with its relation. A few models are evaluated at a time."""
     from charz.sql import evaluate, scopes
 
     if not models:
@@ -305,7 +306,7 @@ def parquet(table: Any) -> bytes:
 
 
 def _finish(store: Store, manifest: Manifest) -> None:
-    """Make the new files valid, and remove those that are no longer listed."""
+    """Write the manifest, which makes the new files valid, and remove files that the manifest no longer lists."""
     import pyarrow
 
     store.put(PROBE, parquet(pyarrow.table({"id": [manifest.id]})))

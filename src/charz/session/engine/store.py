@@ -1,4 +1,4 @@
-"""A folder, or a place in an object store, that this process and the workers of another engine can access."""
+"""File storage in a folder or an object store, which this process and the workers of an engine can access."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from charz.schema.errors import CharzError
 
 
 class Store:
-    """Files by their name within a place."""
+    """Key-value store of files. A key is the name of a file relative to a folder or bucket."""
 
     def __init__(self, place: str | Path) -> None:
-        """Open a folder, or an address such as `s3://bucket/rows`."""
+        """Open the store at `place`, a folder or an address such as `s3://bucket/rows`."""
         self.place = str(place)
         self.is_folder = "://" not in self.place
         self._root = os.path.realpath(self.place) if self.is_folder else ""
@@ -27,11 +27,11 @@ class Store:
             raise CharzError("a file, not a folder", self.place, next="name a folder")
 
     def address(self, name: str) -> str:
-        """Return the address of a file for an engine."""
+        """Return the address by which an engine reads a file."""
         return f"{self._root or self.place.rstrip('/')}/{name}"
 
     def _in_store(self) -> tuple[Any, str]:
-        """Return the file system of an object store and the path within it."""
+        """Return the file system of an object store, and the path of the store in that file system."""
         if self._system is None:
             from pyarrow import fs
 
@@ -63,7 +63,7 @@ class Store:
                 raise
 
     def get(self, name: str) -> bytes | None:
-        """Read a file; None if it does not exist."""
+        """Return the content of a file, or None if the file does not exist."""
         with self._named():
             try:
                 if self.is_folder:
@@ -84,7 +84,7 @@ class Store:
                 system.delete_file(f"{root}/{name}")
 
     def names(self, under: str = "", least_s: float = 0.0) -> list[str]:
-        """List all files below a folder of the place that are at least `least_s` old."""
+        """List all files below the folder `under` that are at least `least_s` seconds old."""
         latest = time.time() - least_s
         with self._named():
             if self.is_folder:
@@ -104,7 +104,7 @@ class Store:
             )
 
     def prune(self, folder: str, least_s: float = 0.0) -> None:
-        """Remove the files of a folder that are at least `least_s` old, and empty folders."""
+        """Remove the files of a folder that are at least `least_s` seconds old, and remove empty folders."""
         for name in self.names(folder, least_s):
             self.remove(name)
         if self.is_folder:

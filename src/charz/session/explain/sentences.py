@@ -1,4 +1,4 @@
-"""Three sentences on a run or a kernel: what sets its pace, why, and what would change it."""
+"""Three sentences about a run or a kernel: the bottleneck, the reason, and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARES = {
     "threads": "team_s",
     "overhead": "overhead_s",
 }
-"""Columns of a run with the time for which each kind sets the pace."""
+"""Columns of a run that contain the time of each kind of bottleneck."""
 
 _SETTERS = {
     "compute": "arithmetic sets the pace",
@@ -34,10 +34,10 @@ _ALSO = {
     "threads": "starting and stopping threads",
     "overhead": "dispatch by the host",
 }
-"""Names of kinds that set the pace for a smaller part of the time."""
+"""Names of bottlenecks in the sentence about a second bottleneck."""
 
 ALSO_SHARE = 0.2
-"""Share of a run's time above which a second kind is named with its remedy."""
+"""Share of a run's time above which a second bottleneck is named with a remedy."""
 
 _TOGETHER = "arithmetic and memory set the pace together"
 
@@ -49,16 +49,16 @@ _REMEDIES = {
     "overhead": "a larger batch spreads it over more samples, and a backend that launches whole graphs reduces it",
     "balanced": "only a change that shortens both helps, such as a narrower precision",
 }
-"""Remedies for a run or a kernel, by what sets its pace."""
+"""Remedies for a run or a kernel, by kind of bottleneck."""
 
 
 def kind_of(bottleneck: object) -> str:
-    """Return what sets a pace, without the level of memory."""
+    """Return the kind of a bottleneck, without the memory level."""
     return str(bottleneck).partition(":")[0]
 
 
 def pace(run: Record) -> str:
-    """Tell what sets the pace of a run, and for which share of its time."""
+    """Describe the bottlenecks of a run, with the share of the time of each."""
     kind, *others = paces(run)
     if kind not in SHARES:
         return _TOGETHER
@@ -68,7 +68,7 @@ def pace(run: Record) -> str:
 
 
 def paces(run: Record) -> list[str]:
-    """Return what sets the pace of a run for most of its time, followed by what does so for a considerable part."""
+    """Return the kind of the main bottleneck of a run, followed by other kinds that limit a considerable share of the time."""
     kind = kind_of(run["bottleneck"])
     if kind not in SHARES:
         return [kind]
@@ -77,12 +77,12 @@ def paces(run: Record) -> list[str]:
 
 
 def _share(run: Record, kind: str) -> float:
-    """Return the share of a run's time for which a kind sets the pace."""
+    """Return the share of a run's time that a kind of bottleneck limits."""
     return float((run.get(SHARES[kind]) or 0.0) / run["latency_s"])
 
 
 def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
-    """Tell what sets the pace of a run, why, and what would change it, from its row and its kernels."""
+    """Write the three sentences about a run, from the run's row and kernels."""
     kinds = paces(run)
     busy, issue, compute, memory, team = (
         sum(kernel[name] or 0.0 for kernel in kernels)
@@ -111,7 +111,7 @@ def of_run(run: Record, kernels: Sequence[Record]) -> list[tuple[str, str]]:
 
 
 def _held(run: Record) -> str:
-    """Tell how far the power limit lowers the clock, and how much of the limit is static power."""
+    """Describe how far the power limit lowers the clock, and the share of static power in the limit."""
     if run["clock_fraction"] is None or run["clock_fraction"] >= 1.0:
         return ""
     rest = f"{_watts(run['static_energy_j'] / run['latency_s'])} of its {_watts(run['tdp_w'])} is static power"
@@ -119,7 +119,7 @@ def _held(run: Record) -> str:
 
 
 def of_kernel(kernel: Record, name: str, sentence: str, run_s: float) -> list[tuple[str, str]]:
-    """Tell the same of a kernel, from its row, its name and its mapping."""
+    """Write the three sentences about a kernel, from the kernel's row, name and sentence about the mapping."""
     kind = kind_of(kernel["bottleneck"])
     setter = _SETTERS.get(kind, _TOGETHER)
     if kind == "memory":
@@ -145,7 +145,7 @@ def _three(told: str, why: str, change: str) -> list[tuple[str, str]]:
 
 
 def _change(kind: str, latency_s: float, saved_s: float) -> str:
-    """Tell what shortens it, and how far that goes before something else sets the pace."""
+    """Describe the remedy for a bottleneck, and the largest speedup before another bottleneck takes over."""
     if kind == "balanced":
         return f"{_REMEDIES[kind]}: {significant(latency_s / (latency_s - saved_s))} times as fast if it halves both"
     if not 0.0 < saved_s < latency_s:
@@ -154,7 +154,8 @@ def _change(kind: str, latency_s: float, saved_s: float) -> str:
 
 
 def _saved(kernel: Record) -> float:
-    """Return the largest saving of a kernel: what sets its pace takes no time, or half its time where two things set it together. [s]"""
+    """Return the largest time that a kernel can save: the time if the bottleneck takes no time, or half the time if arithmetic and memory are
+    balanced. [s]"""
     kind = kind_of(kernel["bottleneck"])
     busy, compute, memory = (kernel[name] or 0.0 for name in ("busy_s", "compute_s", "memory_s"))
     return {
@@ -168,7 +169,7 @@ def _saved(kernel: Record) -> float:
 
 
 def _level(kernels: Iterable[Record]) -> str:
-    """Return the level of memory that limits kernels for the longest time."""
+    """Return the memory level that limits kernels for the longest time."""
     held: Counter[str] = Counter()
     for kernel in kernels:
         kind, _, level = str(kernel["bottleneck"]).partition(":")

@@ -1,4 +1,4 @@
-"""A user's tile as a candidate for kernels."""
+"""Addition of a user's tile to the candidate tiles of kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sizes(text: str) -> tuple[int, int, int]:
 
 
 def offer(scoped: Scoped, text: str) -> int:
-    """Add a tile to the part's candidates, with the constants of its family's first, and return its number."""
+    """Add a tile to the candidates of a part and return the tile's number. The other constants are those of the first candidate of the part's family."""
     from charz.sql.installed import relations
     from charz.sql.scopes import stored
 

@@ -1,4 +1,4 @@
-"""The command that checks the invariants of a database."""
+"""Check of a database's invariants, for the command `doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..core import Core
 from ..parameters import Text
 from .sample import Grid
 
-Every = Annotated[bool, Text("Check every model on every part under every scenario, which may take long.")]
+Every = Annotated[bool, Text("Check every model on every part under every scenario, which can take long.")]
 
 Done = Callable[[str], None]
 """Function that is called with the result of each step."""
@@ -20,7 +20,7 @@ class Check(Core):
     """Invariants of a database."""
 
     def _violations(self, grid: Grid, every: bool) -> Rows:
-        """List violated invariants, maintained tables that differ from their views, and missing triggers, each with its rows."""
+        """List invariants, maintained tables and triggers, with the number of rows that violate, differ or are missing."""
         texts = self._invariants()
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
             rows = [*self._maintained(grid, every, done), *self._missing()]
@@ -31,11 +31,11 @@ class Check(Core):
         rows += [("invariant", name, counts[name], text) for name, text in texts.items()]
         is_failure = any(row[2] for row in rows)
         if not is_failure:
-            self.messages.remark(f"all {len(rows)} are met by {self._extent_of(grid, every)}")
+            self.messages.remark(f"all {len(rows)} checks pass on {self._extent_of(grid, every)}")
         return Rows(("kind", "name", "rows", "must_be_empty_because"), rows, is_failure=is_failure)
 
     def _invariants(self) -> dict[str, str]:
-        """Return the invariant views, each with its reason."""
+        """Map each invariant view to the reason why it must be empty."""
         query = "SELECT view, description FROM view_catalog WHERE layer = 'invariant' ORDER BY view"
         return dict(self.connection().execute(query).fetchall())
 
@@ -45,7 +45,7 @@ class Check(Core):
             return f"all {grid.total:,} targets"
         sample = grid.some()
         count = grid.count(sample.runs, sample.targets)
-        return f"{count:,} of {grid.total:,} targets, with every model, part and scenario among them; --every checks all"
+        return f"{count:,} of {grid.total:,} targets, which include every model, part and scenario; --every checks all"
 
     def _step_count(self, grid: Grid, every: bool) -> int:
         from charz.sql import evaluate
@@ -53,13 +53,13 @@ class Check(Core):
         return 1 + evaluate.portion_count(self.connection(), grid.scope(every), list(self._invariants()))
 
     def _maintained(self, grid: Grid, every: bool, done: Done) -> list[tuple[str, str, int, str]]:
-        """List the maintained tables with their number of rows that differ from their facts."""
+        """List each maintained table with the number of rows that differ from a new evaluation."""
         from charz.sql import maintain
 
         query = "SELECT view FROM view_catalog WHERE kind = 'table' ORDER BY position"
         differing = maintain.differences(self.connection(), grid.scope(every).runs)
         done("maintained tables")
-        text = "Its rows equal those of the view of its name; `charz refresh` evaluates it again."
+        text = "The rows equal those of the view of the same name; `charz refresh` evaluates the table again."
         names = [name for (name,) in self.connection().execute(query).fetchall()]
         return [("maintained table", name, differing.get(name, 0), text) for name in names]
 
@@ -67,12 +67,12 @@ class Check(Core):
         """List missing triggers, or one row if all are present."""
         from charz.sql import triggers
 
-        text = "It keeps maintained tables equal to their facts; `charz refresh` restores it."
+        text = "The trigger updates maintained tables after a change of facts; `charz refresh` restores it."
         missing = [("trigger", name, 1, text) for name in triggers.missing(self.connection())]
         return missing or [("trigger", "all", 0, text)]
 
     def _counts(self, grid: Grid, every: bool, done: Done) -> dict[str, int]:
-        """Count the rows of each invariant; relations that several of them read are evaluated once."""
+        """Count the rows of each invariant view. Relations that several invariants read are evaluated once."""
         from charz.sql import evaluate
         from charz.sql.installed import catalog
         from charz.sql.layers import MODELS, WORKLOAD

@@ -33,16 +33,16 @@ class Doctor(Check, Refresh):
         models: AnyModels = None,
         *,
         on: Parts = None,
-        repair: Annotated[bool, Text("Install this charz's views and triggers and rebuild their tables.")] = False,
+        repair: Annotated[bool, Text("Install the views and triggers of this version of charz again, and evaluate their tables.")] = False,
         every: Every = False,
         section: Literal["findings", "invariants"] = "findings",
     ) -> Rows:
-        """Check the file: charz's version, foreign and missing objects, triggers, maintained tables, keys, invariants and the lints
-        of the catalog, each with what was found and what to do. Exit code 1 if something is wrong.
+        """Check the database, and list findings with remedies: charz's version, foreign and missing objects, triggers, maintained tables,
+        keys, invariants and the lints of the catalog. Exit code 1 if something is wrong.
 
-        `--invariants` lists every invariant, maintained table and trigger with the number of rows that violate it. A large file is examined
-        on a sample of its targets that has every model, part and scenario; `--every` takes all, models and parts only these.
-        `--repair` installs views and triggers anew and evaluates every maintained table; models and what people wrote stay.
+        `--invariants` lists every invariant, maintained table and trigger with the number of rows that violate it. A large database is
+        checked on a sample of targets that includes every model, part and scenario; `--every` checks all targets, and named models and
+        parts limit the check. `--repair` installs views and triggers again and evaluates every maintained table; models and edits stay.
         """
         self.stays_here("a check of the file")
         from charz.sql import views
@@ -60,7 +60,7 @@ class Doctor(Check, Refresh):
             self._is_lenient = False
 
     def _grid(self, models: AnyModels, on: Parts) -> Grid:
-        """Return the targets of these models and parts, of all where none are named."""
+        """Return the targets of the named models and parts, by default of all models and parts."""
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         return Grid(self.connection(), chosen, [self.part_name(name) for name in names(on)] or self._names("hardware"))
 
@@ -72,11 +72,11 @@ class Doctor(Check, Refresh):
         found = self._found()
         rows += [self._foreign(found), self._shipped(found)]
         if found.shadowing:
-            self.messages.remark("the rest is checked once no macro replaces a function")
+            self.messages.remark("further checks run once no macro replaces a function")
             return Rows(_FINDING, rows, is_failure=True)
         rows.append(self._lacking())
         if not rows[-1][1]:
-            self.messages.remark("the rest is checked once nothing is missing")
+            self.messages.remark("further checks run once nothing is missing")
             return Rows(_FINDING, rows, is_failure=True)
         grid = self._grid(models, on)
         with self.messages.progress("doctor", self._step_count(grid, every)) as done:
@@ -103,11 +103,11 @@ class Doctor(Check, Refresh):
         return "version", is_same, found, "" if is_same else "`charz doctor --repair` installs this charz's views"
 
     def _cache(self) -> list[tuple[str, bool, str, str]]:
-        """Check the user's cache: report its content, or why it is unusable."""
+        """Check the user's cache: report the cached files, or the reason why the cache is unusable."""
         from charz.schema import cache
 
         if fault := cache.fault_of_folder():
-            return [("cache", False, fault, "set XDG_CACHE_HOME and XDG_STATE_HOME to folders of yours")]
+            return [("cache", False, fault, "set XDG_CACHE_HOME and XDG_STATE_HOME to folders that you own")]
         files = cache.contents()
         total = sum(byte for _, byte in files)
         found = some([f"{name.partition('.')[0]} {byte / 10**6:.1f} MB" for name, byte in files], _LISTED)
@@ -115,7 +115,7 @@ class Doctor(Check, Refresh):
         return [("cache", total <= cache.MOST_BYTE, text, "")]
 
     def _found(self) -> Found:
-        """Find the differences of the file from charz's own, including triggers and comments."""
+        """Find the differences between the file's objects and those of charz, including triggers and comments."""
         from charz.schema import about
         from charz.sql import foreign, views
 
@@ -127,11 +127,11 @@ class Doctor(Check, Refresh):
     def _foreign(self, found: Found) -> tuple[str, bool, str, str]:
         """Report objects that charz did not create, or that were changed."""
         objects = [*found.shadowing, *(n for n in found.changed if not n.startswith("rows of ")), *found.further]
-        next = "drop them, or write with --trust; `charz doctor --repair --trust` drops macros of functions' names"
+        next = "drop them, or write with --trust; `charz doctor --repair --trust` drops macros that replace functions"
         return "foreign object", not objects, some(sorted(objects), _LISTED) or "none", next if objects else ""
 
     def _shipped(self, found: Found) -> tuple[str, bool, str, str]:
-        """Report changed shipped rows; the check always passes, since users may edit them."""
+        """Report changed shipped rows. The check always passes, since users may edit shipped rows."""
         from charz.sql import foreign
 
         from .. import workspace
@@ -139,11 +139,11 @@ class Doctor(Check, Refresh):
         with contextlib.closing(workspace.empty()) as ours:
             altered = foreign.altered(self.connection(), ours, found.tables)
         text = ", ".join(f"{table} {count}" for table, count in sorted(altered.items()))
-        next = "`charz hardware sync` lists them; they are edits, if yours" if altered else ""
+        next = "`charz hardware sync` lists them; rows that you edited are no fault" if altered else ""
         return "shipped row", True, text or "all as shipped", next
 
     def _lacking(self) -> tuple[str, bool, str, str]:
-        """Find views, macros, columns and descriptions of charz that are missing or changed."""
+        """Find views, macros, columns and descriptions of charz that the file lacks or that were changed."""
         from charz.sql import foreign
 
         from .. import workspace
@@ -155,14 +155,14 @@ class Doctor(Check, Refresh):
         return "missing object", not lacking, some(lacking, _LISTED) or "none", next if lacking else ""
 
     def _answers(self, grid: Grid, every: bool) -> dict[str, int]:
-        """Count the rows at hand that differ from the live views, by relation."""
+        """Count the precomputed rows that differ from the live views, by view."""
         from charz.sql import answers
 
         with self.cursor() as cursor:
             return answers.differences(cursor, grid.scope(every))
 
     def _linted(self) -> tuple[str, bool, str, str]:
-        """Check the catalog of the file by its lints."""
+        """Apply the lints of the catalog to the file's catalog."""
         from charz.hardware_catalog import sync, table_lints
         from charz.hardware_catalog.part import SECTIONS
         from charz.hardware_catalog.uniform import TYPES
@@ -174,7 +174,7 @@ class Doctor(Check, Refresh):
 
 
 def _by_kind(rows: Iterable[tuple[str, str, int, str]]) -> dict[str, dict[str, int]]:
-    """Group names with rows by kind; a kind without such names is empty."""
+    """Group the names with a count above 0 by kind. A kind without such names stays as an empty group."""
     found: dict[str, dict[str, int]] = {}
     for kind, name, count, _ in rows:
         of_kind = found.setdefault(kind, {})

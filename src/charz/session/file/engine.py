@@ -18,7 +18,7 @@ LEAST_PORT, MOST_PORT = 1, 65535
 
 
 class Engine:
-    """A local engine, to learn and test with."""
+    """Engine on this machine, for tests and first steps."""
 
     def __init__(self, session: Core) -> None:
         self.session = session
@@ -27,14 +27,15 @@ class Engine:
     def start(
         self,
         *,
-        port: Annotated[int, Text("Port that it listens on.", least=LEAST_PORT, most=MOST_PORT)] = 50051,
-        ip: Annotated[str, Text("Address that it listens on; 0.0.0.0 lets other machines connect without a password.")] = "127.0.0.1",
-        workers: Annotated[int, Text("Workers of a local cluster; 0 for a single process.", least=0, most=64)] = 0,
+        port: Annotated[int, Text("Port on which the engine listens.", least=LEAST_PORT, most=MOST_PORT)] = 50051,
+        ip: Annotated[str, Text("Address on which the engine listens; 0.0.0.0 lets other machines connect without a password.")] = "127.0.0.1",
+        workers: Annotated[int, Text("Number of worker processes; 0 runs the engine in a single process.", least=0, most=64)] = 0,
         dry: Annotated[bool, Text("Print the command without running it.")] = False,
     ) -> Rows:  # fmt: skip
-        """Start Sail, which speaks Spark Connect, on this machine until interrupted. Use it with `charz --engine sc://localhost:50051`.
+        """Start the engine Sail on this machine until interrupted. Use it with `charz --engine sc://localhost:50051`.
 
-        Sail comes with `pip install 'charz-dnn[spark]'` and needs no Java. On a cluster, start Sail or Spark 4 there instead.
+        Sail implements the protocol Spark Connect. It comes with `pip install 'charz-dnn[spark]'` and needs no Java.
+        On a cluster, start Sail or Spark 4 there instead.
         """
         try:
             import pysail  # noqa: F401
@@ -44,7 +45,7 @@ class Engine:
         settings = {}
         if workers:
             settings = {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": str(workers)}
-        self.session.messages.remark(f"use it with --engine sc://localhost:{port}; Ctrl-C stops it")
+        self.session.messages.remark(f"use the engine with --engine sc://localhost:{port}; Ctrl-C stops it")
         if not dry:
             sys.stdout.flush()
             os.execve(sys.executable, command, {**os.environ, **settings})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
 
 CLOSING_MODELS = 3
-"""Largest number of models for which `ingest` answers on several parts; for more, it answers in one line each, on the GPU."""
+"""Largest number of models that `ingest` evaluates on several parts. More models are evaluated on the GPU only, with one line per model."""
 
 _CLOSING = (
     "model", "hardware", "is_simulated", "backend", "precision", "batch", "latency_s", "energy_j", "edp_js", "peak_memory_byte"
@@ -52,21 +52,21 @@ class Ingest(Sql):
         models: Annotated[
             Any,
             Text(
-                "resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and runs your code),"
-                " model.pt2, model.onnx, synthetic:KIND; in Python also an `nn.Module`.",
+                "Models: resnet50, timm:NAME, hf:NAME, config.json, file.py, module:factory (imports and runs your code),"
+                " model.pt2, model.onnx or synthetic:KIND; in Python also an `nn.Module`.",
                 taken=list[str] | None,
             ),
         ] = None,
         *,
-        all_: Annotated[str | None, Text("Every model of a source: torchvision, timm or hf.")] = None,
+        all_: Annotated[str | None, Text("Ingest every model of a source: torchvision, timm or hf.")] = None,
         list_: Annotated[
             str | None,
-            Text("File with names of models, one a line; or a source (torchvision, timm, hf) whose names are only listed."),
+            Text("File with one model name per line; or a source (torchvision, timm, hf), whose model names are printed."),
         ] = None,
         jobs: Annotated[int, Text("Number of models ingested in parallel.", short="-j", least=1)] = 1,
-        batch: Annotated[int | None, Text("Fix the batch; default symbolic.", least=1)] = None,
+        batch: Annotated[int | None, Text("Fixed batch size; default symbolic.", least=1)] = None,
         resolution: Annotated[
-            int | str | None, Text("Image side, e.g. 288, or height x width: 800x1066.", taken=str | None)
+            int | str | None, Text("Image side in pixels, e.g. 288, or height x width, e.g. 800x1066.", taken=str | None)
         ] = None,
         sequence: Annotated[int | None, Text("Default sequence length.", least=1)] = None,
         inputs: Annotated[
@@ -79,20 +79,21 @@ class Ingest(Sql):
         ] = None,
         settings: Annotated[
             Names | None,
-            Text("KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 makes a sweep.", flag="set"),
+            Text("Setting KEY=VALUE of a synthetic model or configuration; KEY=V1,V2 ingests a model for each value.", flag="set"),
         ] = None,
-        train: Annotated[bool, Text("Add the backward pass.")] = False,
+        train: Annotated[bool, Text("Trace the backward pass too.")] = False,
         force: Annotated[bool, Text("Trace unchanged models again.")] = False,
-        no_answers: Annotated[bool, Text("Leave the answers at hand to `charz refresh`.")] = False,
+        no_answers: Annotated[bool, Text("Do not compute answers at hand (stored predictions); `charz refresh` computes them.")] = False,
         name: Annotated[
             str | None, Text("Name of the model in the database, e.g. v2, to keep several versions.")
         ] = None,
     ) -> Rows:
-        """Trace models without weights, and write their operators, work and traffic to the database.
+        """Trace models without weights, and write their operators, work and memory traffic to the database.
 
-        Sizes stay symbolic in batch and sequence, so one ingest answers every batch. Unchanged models are skipped. The answer shows the
-        first models at batch 1 on a few parts. A live module is neither changed nor run; its inputs are a tensor, a tuple or mapping of
-        tensors, or shapes as texts. With `--engine` the engine's workers, which need charz, trace the models in `--jobs` tasks.
+        Sizes stay symbolic in batch and sequence, so a model is ingested once for all batches. Unchanged models are skipped. At the end,
+        predictions for the first models at batch 1 on a few parts are printed. An `nn.Module` is neither changed nor run; its inputs are a
+        tensor, a tuple or mapping of tensors, or shapes as texts. With `--engine`, the engine's workers trace the models in `--jobs` tasks;
+        charz must be installed there.
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
@@ -138,7 +139,7 @@ class Ingest(Sql):
                     f"interrupted: {kept} of {len(specs)} models are kept; the same command continues"
                 )
                 raise
-        if self.access.engine:  # its rows are outdated now
+        if self.access.engine:  # the rows that the engine reads are outdated now
             self._fill_answers(outcomes, no_answers)
             found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
             return Rows(("model", "state", "message"), found, is_failure=finished["failed"] > 0)
@@ -148,7 +149,7 @@ class Ingest(Sql):
         return contextlib.nullcontext(self.connection(create=True))
 
     def _fill_answers(self, outcomes: Sequence[Outcome], no_answers: bool) -> None:
-        """Fill the answers of written models in a transaction of their own, so that an interrupt loses no model."""
+        """Evaluate and store the answers of written models in a separate transaction, so that an interrupt loses no model."""
         from charz.sql import answers
 
         models = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
@@ -163,7 +164,7 @@ class Ingest(Sql):
             raise
 
     def _elsewhere(self, tasks: int) -> Trace | None:
-        """Return a function that traces on the workers of the session's engine; None without an engine."""
+        """Return a function that traces models on the workers of the session's engine, or None without an engine."""
         if not self.access.engine:
             return None
         from charz.ingest import elsewhere
@@ -176,7 +177,7 @@ class Ingest(Sql):
     def _live(
         self, module: nn.Module, inputs: Any, name: str | None, train: bool, force: bool
     ) -> Outcome:
-        """Trace a module in memory and write it. Raise `CharzError` where another model has its name."""
+        """Trace an `nn.Module` and write the model. Raise `CharzError` if another model has the same name."""
         from charz.ingest.compile.rules import from_connection
         from charz.ingest.pipeline import ingest_request, remark
         from charz.ingest.run import Outcome
@@ -191,7 +192,7 @@ class Ingest(Sql):
         query = "SELECT source FROM model WHERE model = ?"
         held = self.connection().execute(query, [request.name]).fetchall()
         if held and held[0][0] != request.source and not force:
-            next = "give another name=, or replace that one with force=True"
+            next = "choose another name=, or replace that model with force=True"
             raise CharzError("the name is taken", request.name, f"{held[0][0]} has it", next)
         with self.changing(fills=False) as connection:
             write(connection, [made], maintain.add_runs)
@@ -200,8 +201,8 @@ class Ingest(Sql):
         return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome], no_answers: bool) -> Rows:
-        """Report latency, energy, EDP and peak memory of the first models on a few parts: batch 1, the default backend or else the first
-        that trains, every precision with such a scenario."""
+        """Report latency, energy, EDP and peak memory of the first models on a few parts, at batch 1, under the default backend or the first backend
+        that trains, in every precision that has a scenario of batch 1."""
         self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
@@ -235,7 +236,7 @@ class Ingest(Sql):
 
 
 def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:
-    """Make a request for each name, each model of a source, and each combination of settings."""
+    """Make a model specification for each name, each model of a source, and each combination of settings."""
     from charz.ingest.sources.listing import names_of
     from charz.ingest.sources.spec import parse, sweep
 
@@ -250,7 +251,7 @@ def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **
 
 
 def _named(specs: Sequence[Spec], name: str) -> Spec:
-    """Set the user's name of the only request. Raise `CharzError` for several requests and for an invalid name."""
+    """Give a single model the name that the user chose. Raise `CharzError` for several models and for an invalid name."""
     if len(specs) > 1:
         raise CharzError("one name for several models", f"--name {name}", f"{len(specs)} are requested", "ingest one")
     if not re.fullmatch(r"[\w.@:+-]+", name):
@@ -259,19 +260,19 @@ def _named(specs: Sequence[Spec], name: str) -> Spec:
 
 
 def _in_file(path: Path) -> list[str]:
-    """Read names of models, one a line; empty lines and comments after # are ignored."""
+    """Read a file of model names, one per line. Empty lines and comments after # are ignored."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise CharzError(
-            "not a list of models", str(path), "it is not text in UTF-8", "write one name a line"
+            "not a list of models", str(path), "the file is not text in UTF-8", "write one name per line"
         ) from error
     found = [name for line in lines if (name := line.partition("#")[0].strip())]
     if not found:
-        raise CharzError("no model named", str(path), "the list is empty", "write one name a line")
+        raise CharzError("no model named", str(path), "the list is empty", "write one name per line")
     return found
 
 
 def _listed(given: Names | None) -> list[str]:
-    """Convert texts to a list without splitting, since commas may belong to a setting or a shape."""
+    """Convert one text or several to a list. Texts are not split at commas, which may belong to a setting or a shape."""
     return [given] if isinstance(given, str) else list(given or ())

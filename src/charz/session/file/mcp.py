@@ -23,15 +23,15 @@ from ..method import methods_of
 from ..parameters import Text
 
 MOST_ANSWER_LETTERS = 1_000_000
-"""Most characters of one answer, since its reader has a bounded context window."""
+"""Largest number of characters of an answer, since language models have bounded context windows."""
 MOST_LETTERS = 20_000
-"""Most characters of one value."""
+"""Largest number of characters of a value."""
 
 _RUNS_HERE = {"mcp"}
-"""Methods that serve on this machine, and change no database."""
+"""Methods that start a server on this machine and change no database."""
 
 _SERVES = {"engine", "mcp"}
-"""Methods that serve until they are stopped, which are no tools."""
+"""Methods that start a server, which are not offered as tools."""
 
 _INSTRUCTIONS = (
     "charz predicts time, energy and memory of neural networks on CPUs, GPUs, TPUs and KPUs, from a database of models and parts."
@@ -40,23 +40,23 @@ _INSTRUCTIONS = (
 )
 
 _FURTHER: dict[Any, dict[str, Any]] = {
-    inspect.Parameter.VAR_POSITIONAL: {"type": "array", "description": "Arguments of the method that answers."},
-    inspect.Parameter.VAR_KEYWORD: {"type": "object", "description": "Options of the method that answers, by name."},
+    inspect.Parameter.VAR_POSITIONAL: {"type": "array", "description": "Arguments of the method to run."},
+    inspect.Parameter.VAR_KEYWORD: {"type": "object", "description": "Options of the method to run, by name."},
 }
-"""Schema of arguments passed on to another method."""
+"""JSON schema of arguments that are passed on to another method."""
 
 _NUMBERS = {int: "integer", float: "number", bool: "boolean", str: "string"}
 
 
 class Mcp(Core):
-    """Tools of the Model Context Protocol."""
+    """Server of the Model Context Protocol."""
 
     @answer()
     def mcp(
         self,
         *,
         write: Annotated[bool, Text("Include tools that change the database, write files or run models.")] = False,
-        top: Annotated[int, Text("Largest number of rows of an answer.", least=1, most=10_000)] = 100,
+        top: Annotated[int, Text("Largest number of rows in an answer.", least=1, most=10_000)] = 100,
     ) -> Rows:
         """Serve the session's methods as tools of a Model Context Protocol server on standard input and output, until the client disconnects.
 
@@ -82,13 +82,13 @@ class Mcp(Core):
 
 
 class Toolbox:
-    """Tools of a session, and their answers."""
+    """Methods of a session as tools of the Model Context Protocol."""
 
     def __init__(self, session: Core, is_writing: bool, most_rows: int) -> None:
         self._session, self._most_rows, self._is_writing = session, most_rows, is_writing
         self._methods = dict(_offered(type(session), is_writing))
         self.calls: Counter[str] = Counter()
-        """Number of calls by tool."""
+        """Number of calls of each tool."""
 
     def server(self) -> Any:
         """Make a server that lists and calls the tools."""
@@ -117,7 +117,7 @@ class Toolbox:
             yield {"name": name, "description": method.help, "input_schema": self._schema(method)}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Call a tool, and return its answer as JSON and True if it is an error."""
+        """Call a tool. Return the answer as JSON and False, or the line of an error and True."""
         said: list[str] = []
         before, self._session.messages = self._session.messages, Messages(said.append, said.append).once()
         self.calls[name] += 1
@@ -184,7 +184,7 @@ class Toolbox:
 
 
 def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
-    """Yield methods by name of the tool; without `is_writing` only those that change nothing, need no file and run nothing here."""
+    """Yield name and method of each tool. Without `is_writing`, yield only methods that change no database, require no file and run no model."""
     for name, found in methods_of(owner).items():
         members = found if isinstance(found, dict) else {"": found}
         for member, method in members.items():
@@ -195,7 +195,7 @@ def _offered(owner: type, is_writing: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _wants_file(method: Any) -> bool:
-    """Return True if a method requires a file: as an argument, or to draw into."""
+    """Return True if a method requires a file name, as an argument or as the output of a picture."""
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     required = [
         hints[parameter.name]
@@ -210,7 +210,7 @@ def _is_file(hint: Any) -> bool:
 
 
 def _parameter_name(method: Any, argument: str) -> str:
-    """Return the parameter of a tool's argument: `all` is `all_`."""
+    """Return the name of the parameter for a tool's argument, e.g. `all_` for `all`."""
     parameters = inspect.signature(method.asked.rows).parameters
     return argument if argument in parameters else f"{argument}_"
 
@@ -226,7 +226,7 @@ def _property(hint: Any, text: Text) -> dict[str, Any]:
 
 
 def _type(hint: Any) -> dict[str, Any]:
-    """Return the JSON schema of a type; empty if it may be anything."""
+    """Return the JSON schema of a type; empty if any value is valid."""
     if typing.get_origin(hint) is Literal:
         return {"enum": list(typing.get_args(hint))}
     members = (
@@ -249,7 +249,7 @@ def _type(hint: Any) -> dict[str, Any]:
 
 
 def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the first rows that fit one answer, and True if a value of them is shortened."""
+    """Return the first rows that fit in one answer, and True if a value in these rows was shortened."""
     told: list[dict[str, Any]] = []
     letters, is_cut = 0, False
     for row in rows:
@@ -263,7 +263,7 @@ def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]
 
 
 def _short(value: Any) -> Any:
-    """Shorten a long text, list or object to the beginning of its text."""
+    """Cut the text of a long value: a string, list or object."""
     if isinstance(value, bytes | bytearray | str):
         return value if len(value) <= MOST_LETTERS else f"{value[:MOST_LETTERS]!s}... ({len(value):,} letters)"
     if isinstance(value, dict | list | tuple):

@@ -1,4 +1,4 @@
-"""The command that merges models of other files."""
+"""The command that adds the models of other files."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ..parameters import File, Text
 
 
 class Merge(Core):
-    """Merging of files."""
+    """Merging of databases."""
 
     @answer(is_writing=True)
     def merge(
         self,
         parts: Annotated[
-            File | Sequence[File], Text("Files whose models are added, one after another.", taken=list[str])
+            File | Sequence[File], Text("Databases whose models are added, one after another.", taken=list[str])
         ],
         *,
         force: Annotated[bool, Text("Replace models of the same name.")] = False,
     ) -> Rows:
-        """Add the models of other files, with their runs and the answers at hand that are also valid here.
+        """Add the models of other databases, with their runs and the answers at hand (precomputed predictions) that are also valid here.
 
-        Each file is one transaction; finished files stay if the next one fails or the command is killed. A model that the file already has,
-        by hash of its content, is skipped. Files with another catalog are refused with the difference.
+        Each file is added in one transaction. If a later file fails or the command is killed, earlier files stay added. A model is skipped
+        if this database has a model of the same name and content. A file with another catalog is refused, and the difference is printed.
         """
         from charz.sql import answers
 
@@ -59,7 +59,7 @@ class Merge(Core):
         counts = {state: sum(row[2] == state for row in rows) for state in ("written", "unchanged", "refused")}
         self.messages.remark("models: " + ", ".join(f"{count} {state}" for state, count in counts.items() if count))
         if counts["refused"]:
-            self.messages.warn("refused: the file has other models of these names; --force replaces them")
+            self.messages.warn("refused: this database has different models of the same names; --force replaces them")
         with contextlib.closing(self.cursor()) as cursor:
             if lacking := answers.missing(cursor).count:
                 self.messages.remark(f"{lacking:,} answers at hand are missing: `charz refresh` fills them")

@@ -1,4 +1,4 @@
-"""Insertion of another file's models: their rows, runs and answers, as far as both files agree on the facts that these depend on."""
+"""Insertion of another file's models, with runs and precomputed answers that depend only on facts which are equal in both files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from charz.schema.row import Row
 from charz.schema.workload import Model
 
 PART = "merged_part"
-"""Name of the other file while it is attached."""
+"""Name under which the other file is attached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +26,25 @@ class Merged:
 
     model: str
     state: str
-    """State: `written`; `unchanged` if the file has the same model; `refused` if it has another one of this name."""
+    """State: `written`, `unchanged` if this file has the same model, or `refused` if this file has a different model of the same name."""
 
 
 def check(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise `CharzError`, with the difference, for files with different catalogs or rules."""
+    """Raise `CharzError` for files with different catalogs or rules, and describe the difference."""
     from charz.sql import maintain
 
     own, other = about.read(into), about.read(part)
     if own.get("catalog_version") != other.get("catalog_version"):
         exists = _difference(*(json.loads(known.get("catalog_rows", "{}")) for known in (own, other)))
-        raise CharzError("another catalog", str(path), exists, "`charz hardware sync` brings both to this charz's")
+        raise CharzError("another catalog", str(path), exists, "`charz hardware sync` updates each of them to the shipped catalog")
     ours, theirs = ({**maintain.rules(c), **by_table(c)} for c in (into, part))
     if changed := sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name)):
         exists = f"different rows of {', '.join(changed)}"
-        raise CharzError("compiled by other rules", str(path), exists, "give both files the same")
+        raise CharzError("compiled by other rules", str(path), exists, "give both files the same rows")
 
 
 def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mapping[str, str]]) -> str:
-    """Describe the different rows of two catalogs: their number by table, and the first of each."""
+    """Describe the rows that differ between two catalogs: for each table, the number of such rows and the first row."""
     found = []
     for table in sorted({*own, *other}):
         ours, theirs = own.get(table, {}), other.get(table, {})
@@ -58,8 +58,8 @@ def _difference(own: Mapping[str, Mapping[str, str]], other: Mapping[str, Mappin
 def merge(
     into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection, path: Path, force: bool = False
 ) -> list[Merged]:
-    """Insert the models that another file has and this one lacks, in the caller's transaction; with `force` also replace models of the same
-    name. `part` reads the other file, at `path`."""
+    """Insert the models of another file that this file lacks, in the caller's transaction. With `force`, also replace models of the same name.
+    `part` is a connection to the other file, at `path`."""
     own, other = known_hashes(into), known_hashes(part)
     found = []
     for model, hashes in sorted(other.items()):
@@ -86,7 +86,7 @@ def _scenarios(connection: duckdb.DuckDBPyConnection) -> set[tuple[int, str]]:
 
 
 def _parts_alike(into: duckdb.DuckDBPyConnection, part: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the parts with equal facts in both files, whose answers are valid in both."""
+    """Return the hardware parts whose facts are equal in both files, so that their answers are valid in both files."""
     from charz.sql import answers
 
     own, other = answers.fingerprints(into), answers.fingerprints(part)

@@ -1,4 +1,4 @@
-"""A sample of a file's targets that includes every model, part and scenario, for checks that would take too long."""
+"""Sample of a file's targets that includes every model, part and scenario, for checks that take too long on all targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from charz.sql.scopes import Scope, Triple
 
 MOST_TARGETS = 500
-"""Largest number of targets that are all checked."""
+"""Largest number of targets of a file that is checked without sampling."""
 
 Run = tuple[str, int]
 """Model and id of the scenario."""
@@ -81,8 +81,8 @@ class Grid:
         return Scope(models=self.models, hardware=self.parts) if every or self.is_small else self.some().scope
 
     def some(self) -> Sample:
-        """Choose few targets that include every model, part and scenario: scenarios are dealt to the models in turn, at least one each, and
-        each part takes one of the backends and precisions of these runs that it supports."""
+        """Choose few targets that include every model, part and scenario. The scenarios are distributed over the models, at least one to each model.
+        Each part takes one backend and precision that it supports, among those of the chosen runs."""
         by_model = [list(runs) for _, runs in itertools.groupby(self.runs, key=lambda run: run[0])]
         share = -(-max(map(len, by_model), default=0) // max(len(by_model), 1))
         runs = [
