@@ -31,13 +31,13 @@ class Scenario(Row):
     engine_version: str | None
     """Version of the backend, `engine_version.engine_version`; null: its assumed version."""
     kv_precision: str | None
-    """Format of keys and values between tokens, a `precision`; null: as the policy writes them."""
+    """Format of the KV cache, a `precision`; null: the format in which the precision policy produces keys and values."""
     device_count: Annotated[int | None, Plausible(1, 1024)]
     """Number of devices that share each kernel by tensor parallelism; null: one."""
     weight_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
     """Share of the weights in the host's memory, transferred over the link in every step; null: 0."""
     cache_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
-    """Share of the key-value cache in the host's memory, transferred over the link in every step; null: 0."""
+    """Share of the KV cache in the host's memory, transferred over the link in every step; null: 0."""
     input_host_fraction: Annotated[float | None, Possible(0, 1), Plausible(0, 1)]
     """Share of the inputs in the host's memory, transferred over the link before every run; null: 0."""
     memory_format: str

@@ -80,7 +80,7 @@ class Kernels:
         return len(self.case)
 
     def share_of_time(self) -> pl.DataFrame:
-        """Return `group` with its share of the ideal time of all cases of its part and backend, each case weighing the same."""
+        """Add to each kernel group its share of the ideal time over all cases of the same part and backend. Each case has the same weight."""
         time = self.count * np.maximum(np.maximum(self.ideal["matrix"], self.ideal["vector"]), self.ideal["dram"])
         total = np.bincount(self.case, time, len(self.cases))
         weight = time / np.maximum(total[self.case], 1e-30)

@@ -145,8 +145,8 @@ class Workbench:
 
 
 def with_scenarios(cases: pl.DataFrame) -> pl.DataFrame:
-    """Number the cases by their distinct conditions. Conditions that a frame lacks have defaults: warm caches, the whole sequence at once,
-    attending to itself, each part's default power mode."""
+    """Give each case a scenario number, one per distinct set of conditions. Missing condition columns get defaults: warm caches, the
+    whole sequence in one pass, self-attention without earlier tokens, each part's default power mode."""
     usual = {
         "cache_state": pl.lit("warm"), "phase": pl.lit("forward"), "context": pl.lit(None, pl.Int64),
         "power": pl.lit(None, pl.String),

@@ -43,7 +43,7 @@ Columns = dict[type[Row], dict[str, list[Any]]]
 """Column lists by row type, for every field except `model`, which the writer adds."""
 
 NAMED_CLASSES = 6
-"""Number of classes that a kernel's name lists in full."""
+"""Largest number of operator classes that a fused kernel's name lists; a name with more is shortened."""
 
 
 def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Columns:

@@ -1,5 +1,6 @@
 """Data flow of a graph, computed once for all backends: views are followed to the operator that wrote the
-bytes, in-place writes are ordered, and sizes are compared at one nominal size.
+bytes, in-place writes are ordered, and symbolic sizes are compared by their values at one
+nominal value of each symbol.
 
 A *kernel operator* is one that is not a view. All lists are indexed by operator or tensor id.
 """

@@ -42,7 +42,7 @@ from .dataflow import WEIGHT_ROLES, Flow, moves, viewed
 from .rules import PolicyRule, Rules
 
 MODULE = "module:"
-"""Prefix of a policy row for the modules that match a pattern, as in `module:layer4.*|conv`."""
+"""Prefix of the key of a precision-policy row that applies to the modules whose names match a pattern, as in `module:layer4.*|conv`."""
 
 ATTENTION = "attention"
 """Class of a call whose math path has rows of its own."""

@@ -55,8 +55,8 @@ def _forward(call: Call, groups: Size) -> list[Step]:
 
 
 def _is_plain(call: Call, kernel: list[Size]) -> bool:
-    """Return True if PyTorch on a CPU checks the size of the input before it uses oneDNN: no
-    dilation, a kernel side of 3 or less (`use_mkldnn` in Convolution.cpp)."""
+    """Return True for a convolution without dilation and with kernel sides of at most 3. For these, PyTorch on a CPU
+    uses oneDNN only above some input size (`use_mkldnn` in Convolution.cpp)."""
     source: Value = call["input"]
     is_batched = len(source.dims) > len(kernel) + 1
     is_large = len(kernel) > 1 and all(isinstance(side, int) and side > 3 for side in kernel)

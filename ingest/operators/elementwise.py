@@ -98,7 +98,8 @@ FLOPS_PER_ELEMENT: dict[str, int] = {
     "norm": 2,
     "count_nonzero": 1,
 }
-"""FLOPs an element, of the output for arithmetic and activations, of the input for rows and reductions."""
+"""FLOPs per element: per output element for arithmetic and activations, per input element for row-wise operators (e.g. softmax)
+and reductions."""
 
 
 def _overloads(name: str) -> list[str]:

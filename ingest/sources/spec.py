@@ -94,8 +94,8 @@ _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?|true|false", re.IGNORECASE)
 
 
 def of_database(text: str, is_trusted: bool) -> Spec:
-    """Parse a model's source from a database, which anybody may have written. Raises CharzError if the database is not trusted and
-    building the model would import code, open a file or pass a library more than numbers."""
+    """Parse a model's stored name from a database, which is untrusted input. Raise CharzError if the database is not trusted and
+    building the model would import code, open a file, or call a library with arguments other than numbers."""
     spec = parse(text, trust=is_trusted)
     if is_trusted:
         return spec

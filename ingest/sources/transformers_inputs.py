@@ -44,7 +44,7 @@ def image_sides(config: Any, architecture: Architecture) -> tuple[int, int]:
 
 
 def add_inputs(request: Request, config: Any, wanted: Wanted) -> None:
-    """Give a request the inputs of its module."""
+    """Add the example inputs that the module's forward method needs to an ingestion request."""
     parameters = inspect.signature(request.module.forward).parameters
     main = request.module.main_input_name
     if main == "past_values":

@@ -33,7 +33,8 @@ class HardwareProvenance(Row):
 
 
 class DerivationBasis(Row):
-    """A quantity of a part that a rule multiplies its number by (`part_basis`), or the way a number follows from others."""
+    """A basis of a derived number: either the quantity of the part by which a rule's coefficient is multiplied (`part_basis`), or
+    the method by which the number follows from other numbers."""
 
     TABLE: ClassVar[str] = "derivation_basis"
     KEY: ClassVar[tuple[str, ...]] = ("basis",)
@@ -112,8 +113,8 @@ class RestatedNumber(Row):
 
 class NumberRule(Row):
     """Possible and plausible ranges of the numbers of a column, in rows of one kind and family, from the column's declaration
-    (`charz.schema.ranges`). An answer that depends on an impossible number is null; one that depends on an implausible number names it.
-    The most specific row wins, the kind before the family."""
+    (`charz.schema.ranges`). An answer that depends on an impossible number is null; an answer that depends on an implausible
+    number lists that number. If several rows match, the most specific applies; a match by kind outranks a match by family."""
 
     TABLE: ClassVar[str] = "number_rule"
     KEY: ClassVar[tuple[str, ...]] = ("kind", "quantity", "row_kind", "of_family")

@@ -9,9 +9,9 @@ from ..row import Row
 
 
 class TilingStrategy(Row):
-    """A candidate tile of a strategy; the fastest candidate of a kernel wins.
+    """A candidate tile of a tiling strategy; each kernel uses its fastest candidate.
 
-    A size of 0 means fitted: the view computes the largest tile that the capacity rule allows.
+    A size of 0 is fitted: the engine computes the largest tile that the capacity rule allows.
     """
 
     TABLE: ClassVar[str] = "tiling_strategy"
