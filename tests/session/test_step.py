@@ -116,6 +116,7 @@ def test_mixes_of_language_models(served: Session, name: str, kept: dict[str, An
     same(found, live(served, name, "h100_sxm5_80", mixes, **kept))
 
 
+@pytest.mark.slow("small language models are ingested and asked")
 def test_a_step_is_explained(served: Session) -> None:
     """A step and a prompt have different lines, and a context needs a phase."""
     model = served.sql("SELECT model FROM model WHERE has_context ORDER BY model")["model"][0]
@@ -128,6 +129,7 @@ def test_a_step_is_explained(served: Session) -> None:
         served.explain(model, **of, context=64)
 
 
+@pytest.mark.slow("small language models are ingested and asked")
 def test_several_numbers_in_flight(served: Session) -> None:
     """Each is answered as if it were asked for alone, and a release without numbers by the nearest one."""
     model = served.sql("SELECT model FROM model WHERE has_context ORDER BY model")["model"][0]
