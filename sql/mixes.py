@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SUMMED = "model_cost"
 """View that answers for the steps."""
 
-_OF_KERNELS = {"kernel": "backend", "kernel_operator": "backend", "kernel_tensor": "backend"}
+_OF_KERNELS = {"merged_kernel": "backend", "kernel": "backend", "kernel_operator": "backend", "kernel_tensor": "backend"}
 _OF_OPERATORS = {
     "operator": "", "operator_step": "", "term": "", "operator_layout": "", "operator_split": "", "access_term": "", "layout_copy": "",
     "operator_precision": "policy", "read_precision": "policy", "precision_cast": "policy",
@@ -124,7 +124,7 @@ class _Steps:
 
     def _evaluate_workload(self, wanted: list[str]) -> None:
         """Evaluate the shapes of the small models' kernels, each counted as often as its group has kernels."""
-        ends = {"run", "run_memory", *(relation.name for relation in self.known.of(HARDWARE))}
+        ends = {"run", "run_memory", "merged_kernel", *(relation.name for relation in self.known.of(HARDWARE))}
         needed = self.known.upstream(wanted, ends)
         for relation in self.known.of(WORKLOAD):
             if relation.name not in needed or relation.name in ends:
@@ -310,6 +310,8 @@ parts AS (
     LEFT JOIN stored AS t ON t.tensor_id = s.collective_tensor_id
     LEFT JOIN stored AS x ON x.tensor_id = s.exchanged_tensor_id
     WHERE k.model = $model AND k.backend = $backend
+    UNION ALL
+    SELECT kernel_id, NULL, 0, HASH('merged') FROM merged_kernel WHERE model = $model AND backend = $backend
 ),
 kernels AS (
     SELECT kernel_id, MAX(context_power) > 0 AS has_context, SUM(part) AS likeness

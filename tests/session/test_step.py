@@ -116,6 +116,31 @@ def test_mixes_of_language_models(served: Session, name: str, kept: dict[str, An
     same(found, live(served, name, "h100_sxm5_80", mixes, **kept))
 
 
+@pytest.mark.slow("small language models are ingested and asked")
+def test_a_step_is_explained(served: Session) -> None:
+    """A step and a prompt have different lines, and a context needs a phase."""
+    model = served.sql("SELECT model FROM model WHERE has_context ORDER BY model")["model"][0]
+    of: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "batch": 4}
+    step = served.explain(model, **of, phase="decode", context=64)
+    prompt = served.explain(model, **of, phase="prefill", context=64)
+    assert len(step) and len(prompt)
+    assert not step.equals(prompt)
+    with pytest.raises(CharzError, match="a context without a phase"):
+        served.explain(model, **of, context=64)
+
+
+@pytest.mark.slow("small language models are ingested and asked")
+def test_several_numbers_in_flight(served: Session) -> None:
+    """Each is answered as if it were asked for alone, and a release without numbers by the nearest one."""
+    model = served.sql("SELECT model FROM model WHERE has_context ORDER BY model")["model"][0]
+    of: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "input": 64, "output": 16}
+    both = served.serve(model, **of, concurrency="2,8", version="v0.17")
+    assert both["concurrency"].to_list() == [2, 8]
+    assert both["ttft_p99_s"][1] > both["ttft_p99_s"][0]
+    one = served.serve(model, **of, concurrency=8, version="v0.18")
+    assert both.tail(1).equals(one)
+
+
 @pytest.mark.parametrize(
     ("mixes", "says"),
     [

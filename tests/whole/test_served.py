@@ -149,12 +149,12 @@ def test_a_version_is_a_condition(made: Bench) -> None:
     """Versions differ by the host time of a step and of a sample."""
     rows = [
         scenario(i, batch=32, context=CONTEXT, phase="decode", engine_version=version, **OF)
-        for i, version in enumerate(("v0.6", "v0.18", None), start=1)
+        for i, version in enumerate(("v0.13", "v0.18", None), start=1)
     ]
     made.replace_rows(Scenario, rows)
     known = dict(made.rows("SELECT engine_version, step_s + 32 * sample_s FROM engine_version WHERE backend = 'vllm'"))
     times = dict(made.rows("SELECT scenario_id, latency_s FROM model_cost"))
-    assert times[1] - times[2] == pytest.approx(known["v0.6"] - known["v0.18"])
+    assert times[1] - times[2] == pytest.approx(known["v0.13"] - known["v0.18"])
     assert times[3] == times[2]
     made.replace_rows(Scenario, [scenario(1, batch=1, context=64, phase="decode", engine_version="1900", **OF)])
     assert made.rows("SELECT * FROM run") == []
@@ -223,14 +223,17 @@ def test_packed_weights_on_a_processor(made: Bench) -> None:
     assert made.rows(query, ["attention"]) == [(1, "fp16"), (2, "fp16"), (3, "fp16")]
 
 
+DIRECT = "direct_call_s, direct_byte_per_s"
+
+
 def test_several_devices_share_each_kernel(made: Bench) -> None:
     """Two all-reduces a layer and one of the look-up, of batch x hidden; each device reads an n-th of each weight; links have
     their latency; each of eight devices has one of four heads of keys."""
     batch = 16
     rows = [
-        scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, **OF)
+        scenario(i, batch=batch, context=CONTEXT, phase="decode", device_count=n, engine_version="v0.6", **OF)
         for i, n in enumerate((None, 1, 2, 8), start=1)
-    ]
+    ] + [scenario(5, batch=batch, context=CONTEXT, phase="decode", device_count=8, engine_version="v0.18", **OF)]
     made.replace_rows(Scenario, rows)
     found = {i: values for i, *values in made.rows("SELECT scenario_id, latency_s, exchange_s, macs FROM model_cost")}
     assert found[1] == pytest.approx(found[2], rel=1e-12)
@@ -242,6 +245,9 @@ def test_several_devices_share_each_kernel(made: Bench) -> None:
         reduces = (2 * LAYERS + 1) * (2 * (n - 1) / n * byte / byte_per_s + call_s + 2 * (n - 1) * step_s)
         gather = (n - 1) / n * batch * VOCABULARY * FP16 / byte_per_s + call_s + (n - 1) * step_s
         assert found[i][1] == pytest.approx(reduces + gather)
+    # Engines of 2026 read the seven other devices in one kernel.
+    ((once_s, direct_byte_per_s),) = made.rows(link.replace("collective_byte_per_s, collective_call_s, collective_step_s", DIRECT), [PART])
+    assert found[5][1] == pytest.approx((2 * LAYERS + 1) * (once_s + 7 * byte / direct_byte_per_s) + gather)
     memory = dict(made.rows("SELECT run.scenario_id, weight_byte FROM run_memory"))
     split = FP16 * (LAYERS * BLOCK + 2 * EMBEDDED)
     keys = FP16 * LAYERS * 2 * HIDDEN * KEY_HEADS * WIDTH
