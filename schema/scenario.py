@@ -1,4 +1,4 @@
-"""Tables of the conditions under which a model is asked about, and of measurements."""
+"""Tables of the conditions under which a model is predicted, and of measurements."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Scenario(Row):
     host_factor: Annotated[float, Plausible(0.02, 50)]
     """Host dispatch time relative to the reference host; 1 is the reference."""
     cache_state: str
-    """`warm` if the last-level cache may keep a tensor from its producer, `cold` if never, `hot` if all data of a kernel are cached if
-    they fit, as when one operator runs repeatedly."""
+    """State of the last-level cache: `warm` (a tensor may still be cached from its producer), `cold` (no tensor is cached) or `hot` (all
+    data of a kernel that fit are cached, as when one operator runs repeatedly)."""
     power: str | None
-    """Power mode by its name on the parts, or a limit in watts, e.g. `150w`; null: each part's default."""
+    """Name of a power mode of the part, or a limit in watts, e.g. `150w`; null: each part's default."""
     origin: str
     """`charz` for a shipped default, `user` for one added by `charz scenario add`."""
 
@@ -67,7 +67,7 @@ class Measurement(Row):
     """Argument of `charz ingest` for this model, e.g. `timm:resnet50` (joins `model.source`, with the resolution), or the name of one
     ingested model. Null if charz does not know the name."""
     hardware: str | None
-    """Part it was matched to; null if not in the catalog."""
+    """Catalog part on which the measurement ran; null if not in the catalog."""
     hardware_name: str
     """Part as the source names it, without the number of parts."""
     device_count: int
@@ -104,7 +104,7 @@ class Measurement(Row):
     parameter_count: float | None
     """Parameters of the network that ran, as the source counts them; null if not stated."""
     source_id: str
-    """Data set it comes from."""
+    """Data set of the measurement."""
     note: str | None
     """Anything a reader must know."""
 
@@ -118,13 +118,13 @@ class OperatorMeasurement(Row):
     operator_measurement_id: Ordinal
     """Key."""
     model: str | None
-    """Model it ran in; null for a micro-benchmark."""
+    """Model in which the operator ran; null for a micro-benchmark."""
     operator: str
     """Operator as the source names it."""
     operator_class: str
     """Class of the cost model."""
     hardware: str | None
-    """Part it was matched to; null if not in the catalog."""
+    """Catalog part on which the measurement ran; null if not in the catalog."""
     hardware_name: str
     """Part as the source names it."""
     backend: str
@@ -142,4 +142,4 @@ class OperatorMeasurement(Row):
     latency_s: float
     """Time. [s]"""
     source_id: str
-    """Data set it comes from."""
+    """Data set of the measurement."""

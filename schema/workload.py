@@ -20,7 +20,7 @@ class Model(Row):
     KEY: ClassVar[tuple[str, ...]] = ("model",)
 
     model: str
-    """Unique name shown everywhere, e.g. `resnet50`, `resnet50@288`, `timm:vit_tiny_patch16_224`."""
+    """Unique name of the model, e.g. `resnet50`, `resnet50@288`, `timm:vit_tiny_patch16_224`."""
     source: str
     """Argument of `charz ingest`: `torchvision:NAME`, `timm:NAME`, `hf:NAME`, a factory, a path."""
     architecture_family: str
@@ -34,7 +34,7 @@ class Model(Row):
     is_sequence_symbolic: bool
     """True if one ingest answers every sequence length."""
     has_context: bool
-    """True if the graph yields a decode phase: its attention reads a KV-cache and nothing else stays between tokens, or it is one token with
+    """True if the graph yields a decode phase: its attention reads a KV cache and nothing else stays between tokens, or it is one token with
     the states of convolutions and recurrences given."""
     is_training: bool
     """True if the graph contains backward operators."""
@@ -47,11 +47,11 @@ class Model(Row):
     default_sequence: int
     """Sequence length used if a scenario gives none; 1 for a model without a sequence axis."""
     parameter_count: int
-    """Elements of all parameters, shared ones counted once."""
+    """Number of elements of all parameters; a shared parameter counts once."""
     published_macs: float | None
-    """Multiply-accumulates that its publisher states for batch 1; null if not stated."""
+    """Multiply-accumulates that the model's publisher states for batch 1; null if not stated."""
     stored_policy: str | None
-    """Precision policy in which its checkpoint is stored (`quantization_config`); null if not stated."""
+    """Precision policy in which the model's checkpoint is stored (`quantization_config`); null if not stated."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
     layout_problem: str | None
@@ -101,11 +101,12 @@ class Operator(ModelRow):
     operator: str
     """Name of the node in the graph, unique within the model."""
     aten_operator: str
-    """ATen overload that it calls, e.g. `aten.conv2d.default`."""
+    """ATen overload that the operator calls, e.g. `aten.conv2d.default`."""
     operator_class: str
     """Class in the cost model: `conv`, `depthwise_conv`, `linear`, `matmul`, `attention`, `norm`, ..."""
     operator_kind: str
-    """Kind as people name it: `pointwise_conv` for a 1x1 convolution, `squeeze_excite` for a member of such a gate, else its class."""
+    """Common name of the operator's type: `pointwise_conv` for a 1x1 convolution, `squeeze_excite` for an operator of a squeeze-excite
+    gate, else the operator class."""
     module_id: int
     """Innermost module whose forward made the operator."""
     stage: int
@@ -114,9 +115,9 @@ class Operator(ModelRow):
     rule: str | None
     """Registered rule that computed its sizes; null if no rule exists, which `charz models --unsized` reports."""
     is_view: bool
-    """True if it moves nothing: its output aliases an input."""
+    """True if the operator moves no bytes, because its output aliases an input."""
     is_inplace: bool
-    """True if it overwrites its first input."""
+    """True if the operator overwrites its first input."""
     is_size_bound: bool
     """True if a data-dependent size was replaced by an upper bound."""
     is_backward: bool
@@ -176,7 +177,7 @@ class OperatorStep(ModelRow):
     KEY: ClassVar[tuple[str, ...]] = ("model", "operator_id", "step")
 
     operator_id: int
-    """Operator it is a step of."""
+    """Operator that contains the step."""
     step: str
     """`main`, or `qk`, `softmax`, `av` in attention, `input` and `recurrent` in a recurrent cell."""
     step_class: str
@@ -234,10 +235,10 @@ class Tensor(ModelRow):
     producer_operator_id: int | None
     """Operator that makes the tensor; null for an input or a weight."""
     role: str
-    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (keys, values and states kept between tokens), `gradient` (of a trained weight)
+    """`input`, `weight`, `buffer`, `constant`, `kv_cache` (KV cache, and states of convolutions and recurrences), `gradient` (of a trained weight)
     or `activation`."""
     is_output: bool
-    """True if the model returns it."""
+    """True if the model returns the tensor."""
     precision: str
     """Element type in the exported graph, a `precision` row."""
     shape: str
@@ -245,7 +246,7 @@ class Tensor(ModelRow):
     is_batch_first: bool
     """True if its first dimension is the batch alone and others follow: `[B, ...`."""
     storage_tensor_id: int
-    """Tensor whose memory it shares: itself unless it is a view or was written in place."""
+    """Tensor whose storage the tensor uses: another tensor for a view or an in-place result, else the tensor itself."""
     is_trained: bool
     """True for a weight that a training step changes: its `requires_grad` is set."""
     is_size_bound: bool

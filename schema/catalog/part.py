@@ -20,7 +20,7 @@ class Hardware(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
 
     hardware: str
-    """Name of the part, form factor and memory included, e.g. `h100_pcie_80`."""
+    """Name of the part, with form factor and memory, e.g. `h100_pcie_80`."""
     name: str
     """Name as sold."""
     vendor: str
@@ -62,7 +62,7 @@ class ShippedPart(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     architecture: str
     """Microarchitecture and die; parts with the same value are siblings."""
     dram_byte_per_s: Annotated[float | None, Plausible(1e9, 1e17)]
@@ -109,7 +109,7 @@ class HardwareFamily(Row):
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
     assumed_precision: str | None
-    """Precision policy that answers assume on parts of the family if none is named; null for single precision as the backend computes it
+    """Precision policy assumed on parts of the family if the user names none; null for single precision as the backend computes it
     by default (`backend_support.default_precision`)."""
     second_precision: str | None
     """Precision policy assumed on parts that do not compute in `assumed_precision`; null if the family has no second one."""
@@ -120,7 +120,7 @@ class HardwareFamily(Row):
 
 
 class HardwareAlias(Row):
-    """Another name of a part, unique over the catalog."""
+    """An alternative name of a part, unique in the catalog."""
 
     TABLE: ClassVar[str] = "hardware_alias"
     KEY: ClassVar[tuple[str, ...]] = ("alias",)
@@ -128,7 +128,7 @@ class HardwareAlias(Row):
     alias: str
     """Other name, e.g. `NVIDIA RTX 4090` as a measurement file writes it."""
     hardware: str
-    """Part meant."""
+    """Part of that name."""
 
 
 class HardwareCluster(Row):
@@ -139,11 +139,11 @@ class HardwareCluster(Row):
     RATIO_TO: ClassVar[Mapping[str, str]] = {"clock_matrix_hz": "derived_matrix_hz"}
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     cluster: str
     """`sm`, `cu`, `core`, `p_core`, `e_core`, `mxu`, `tile`, ..."""
     cluster_rank: Annotated[int | None, ANY]
-    """Place among the part's clusters; a rule that needs one cluster takes the lowest."""
+    """Rank of the cluster in the part; a rule that needs a single cluster uses the one of lowest rank."""
     kind: str
     """`simt`, `core`, `systolic` or `domain_flow`."""
     unit_count: Annotated[
@@ -162,11 +162,11 @@ class HardwareCluster(Row):
         Plausible(16, 16384, family="kpu"),
         Plausible(16, 8192, family="tpu"),
     ]
-    """fp32 lanes of a unit: results per clock."""
+    """Number of fp32 lanes of a unit; a lane finishes one result per clock."""
     array_rows: Annotated[int | None, Plausible(4, 1024)]
     """Rows of a unit's systolic or processing-element array."""
     array_columns: Annotated[int | None, Plausible(4, 1024)]
-    """Columns of that array."""
+    """Columns of a unit's systolic or processing-element array."""
     thread_count: Annotated[int | None, Plausible(1, 4096), Plausible(1, 16, family="cpu")]
     """Hardware threads resident on a unit."""
     clock_base_hz: Annotated[float | None, Plausible(1e8, 1e10)]
@@ -188,11 +188,11 @@ class HardwareMemory(Row):
     RATIO_TO: ClassVar[Mapping[str, str]] = {"bandwidth_byte_per_s": "derived_byte_per_s"}
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     level: str
     """`register`, `scratchpad` (shared memory, VMEM, tile memory), `l1`, `l2`, `l3` or `dram`; joins `memory_level`."""
     scope: str
-    """`unit` when each compute unit has its own, `chip` when all share it."""
+    """`unit` for a level in each compute unit, `chip` for a level that all units share."""
     management: str
     """`hardware` for a cache, `software` for a scratchpad or main memory."""
     technology: str | None
@@ -247,7 +247,7 @@ class HardwarePeak(Row):
     RATIO_TO: ClassVar[Mapping[str, str]] = {"peak_ops_per_s": "derived_ops_per_s"}
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     precision: str
     """Element type of the operands."""
     unit: str
@@ -285,11 +285,11 @@ class HardwarePower(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "mode")
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     mode: str
     """`default`, `15w`, `30w`, `maxn`, ..."""
     is_default: bool
-    """True for the mode that answers assume."""
+    """True for the power mode assumed by default."""
     tdp_w: Annotated[
         float | None, Plausible(1, 2000), Plausible(0.1, 500, family="kpu"), Plausible(0.5, 5e4, family="npu")
     ]
@@ -308,7 +308,7 @@ class HardwareOverhead(Row):
     RANGES_BY: ClassVar[tuple[str, ...]] = ("overhead",)
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     overhead: str
     """`kernel_gap` (device time between two dependent kernels), `launch` (host to device), `memory_latency` (a dependent access),
     `norm_block` (one block of PyTorch's own GPU layer-norm kernel on a short row) or `team` (threads of all units start and finish a
@@ -332,7 +332,7 @@ class HardwareInterconnect(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "interconnect")
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     interconnect: str
     """`nvlink`, `pcie`, `ici`, `infinity_fabric`, `ethernet`, ..."""
     bandwidth_byte_per_s: Annotated[float, Plausible(1e8, 1e13)]
@@ -340,7 +340,7 @@ class HardwareInterconnect(Row):
     latency_s: Annotated[float, Possible(0, HUGE), Plausible(1e-8, 1e-1)]
     """Time of an empty message. [s]"""
     device_count: Annotated[int, Plausible(1, 1e5)]
-    """Largest number of devices that one such fabric joins."""
+    """Largest number of devices that one fabric of such links joins."""
 
 
 class HardwareMesh(Row):
@@ -351,7 +351,7 @@ class HardwareMesh(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "mesh")
 
     hardware: str
-    """Part it belongs to."""
+    """Part."""
     mesh: str
     """`unit` (between the units of a die, or of the part), `die` (between dies) or `element` (within an array)."""
     mesh_rows: Annotated[int | None, Plausible(1, 1000)]
@@ -402,7 +402,7 @@ class MemoryLevel(Row):
     level: str
     """`register`, `scratchpad`, `l1`, `l2`, `l3` or `dram`."""
     depth: Annotated[int, Possible(0, 100), Plausible(1, 10), Plausible(0, 10, of="register")]
-    """Distance from the arithmetic: 0 registers, rising to main memory."""
+    """Distance of the level from the arithmetic units: 0 for registers, largest for main memory."""
     meaning: str
     """Description of the level."""
 
@@ -446,7 +446,7 @@ class UsualHost(Row):
     hardware: str
     """Part."""
     name: str
-    """Cores that issue kernels, and their clock."""
+    """Cores of the host that issue kernels, and the cores' clock."""
     dispatch_ratio: Annotated[float, Plausible(0.2, 20)]
     """Time to issue a kernel relative to the reference host."""
     source_id: str

@@ -15,11 +15,11 @@ class HardwareProvenance(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
 
     hardware: str
-    """Part the number belongs to."""
+    """Part that has the number."""
     field: str
     """Name of the number, `table.row_key.column`, e.g. `memory.dram.bandwidth_byte_per_s`, `peak.fp16.matrix.fp32.peak_ops_per_s`."""
     catalog_value: Annotated[float, ANY]
-    """Value as the catalog file states it, in SI; differs from the live one after an edit."""
+    """Value stated in the catalog file, in SI; the part's table has another value after an edit."""
     unit: str
     """Unit of the value."""
     source_id: str
@@ -72,13 +72,13 @@ class DerivationRule(Row):
     family: str
     """Family of the parts the rule applies to, or `*`."""
     architecture: str
-    """First words of their architecture, or `*`."""
+    """First words of the architecture of the parts to which the rule applies, or `*`."""
     row_key: str
     """Level, overhead or peak the rule applies to; `*` for every level on the chip."""
     scope: str
     """Scope of the level, or `*`."""
     basis: str
-    """Factor that multiplies `value`; joins `derivation_basis`."""
+    """Quantity of the part by which `value` is multiplied; joins `derivation_basis`."""
     value: Annotated[
         float,
         Possible(0, HUGE, of="overhead.overhead_s"),
@@ -104,7 +104,7 @@ class RestatedNumber(Row):
     KEY: ClassVar[tuple[str, ...]] = ("hardware", "field")
 
     hardware: str
-    """Part the number belongs to."""
+    """Part that has the number."""
     field: str
     """Field of the number, as in `hardware_value`."""
     derived_value: float
