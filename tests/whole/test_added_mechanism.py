@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,11 @@ from charz.sql import lint, views
 
 ROOT = Path(__file__).parents[2]
 
-PROBE = """-- A fixed time beside every kernel, for this test.
+SUMS = (views.ROOT / "4_cost" / "cost_untiled.sql").read_text()
+LAST, TERM = (re.findall(pattern, SUMS)[0] for pattern in (r"FROM (cost_\w+)", r"\+ (\w+_s) AS exposed_s"))
+"""Mechanism before the sum of exposed times, and its time."""
+
+PROBE = f"""-- A fixed time beside every kernel, for this test.
 -- Term: probe, exposed, , , , probe_s,
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_probe AS
@@ -25,10 +30,10 @@ SELECT
     *,
     -- A microsecond. [s]
     1e-6 AS probe_s
-FROM cost_paging
+FROM {LAST}
 """
 
-WAKE = """-- Units of a part that sleep between kernels wake for each, for this test.
+WAKE = f"""-- Units of a part that sleep between kernels wake for each, for this test.
 -- Term: wake, exposed, , , , wake_s,
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_wake AS
@@ -40,7 +45,7 @@ SELECT
     p.*,
     -- Time until the units of the part are awake; 0 where it states none. [s]
     COALESCE(c.wake_s, 0e0) AS wake_s
-FROM cost_paging AS p
+FROM {LAST} AS p
 LEFT JOIN slowest_clusters AS c ON c.hardware = p.hardware
 """
 
@@ -68,11 +73,11 @@ RUN = "model = 'small' AND hardware = 'i9_10940x' AND backend = 'openvino' AND p
 
 
 def _added(root: Path, name: str, text: str) -> None:
-    """Add a mechanism's file after `cost_paging`, and its time to the exposed time."""
+    """Add a mechanism's file after the last one, and its time to the exposed time."""
     (root / "4_cost" / f"cost_{name}.sql").write_text(text)
     sums = root / "4_cost" / "cost_untiled.sql"
-    summed = sums.read_text().replace("FROM cost_paging", f"FROM cost_{name}")
-    sums.write_text(summed.replace("+ paging_s AS exposed_s", f"+ paging_s + {name}_s AS exposed_s"))
+    summed = sums.read_text().replace(f"FROM {LAST}", f"FROM cost_{name}")
+    sums.write_text(summed.replace(f"+ {TERM} AS exposed_s", f"+ {TERM} + {name}_s AS exposed_s"))
 
 
 @pytest.mark.slow
