@@ -408,3 +408,18 @@ def test_a_measured_network_of_other_parameters_is_refused(gives: Gives) -> None
         ],
         measurement=[{"measurement_id": i, "parameter_count": count} for i, count in ((1, 100), (2, 90), (3, 90))],
     )
+
+
+def test_prompt_launch(gives: Gives) -> None:
+    """Two shapes of 3 and 5 kernels, of 1 and 2 launches each, at 10 us a launch on a host of twice the reference's time: 260 us. A step and a
+    version without a time have no row."""
+    gives(
+        "prompt_launch",
+        [{"launch_s": 260e-6}],
+        run=[{"phase": "prefill", "backend": "vllm", "engine_version": "v1", "host_factor": 2.0}],
+        engine_version=[
+            {"backend": "vllm", "engine_version": "v1", "prompt_kernel_s": 10e-6},
+            {"backend": "vllm", "engine_version": "v2", "prompt_kernel_s": 1.0},
+        ],
+        shape=[{"shape_id": 1, "kernel_count": 3, "launch_share": 1.0}, {"shape_id": 2, "kernel_count": 5, "launch_share": 2.0}],
+    )

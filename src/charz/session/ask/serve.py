@@ -152,16 +152,6 @@ _TARGET = ("hardware", "backend", "precision")
 
 _RUN = (*_TARGET, "scenario_id")
 
-_LAUNCHES = """
-    SELECT r.run.scenario_id, v.prompt_kernel_s * r.host_factor * SUM(s.kernel_count * s.launch_share)
-    FROM run AS r
-    INNER JOIN engine_version AS v ON v.backend = r.run.backend AND v.engine_version = r.engine_version
-    INNER JOIN shape AS s ON s.run = r.run
-    WHERE r.phase = 'prefill'
-    GROUP BY r.run.scenario_id, v.prompt_kernel_s, r.host_factor
-"""
-"""Time that the host takes to launch the kernels of each prompt."""
-
 
 def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
     """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
@@ -169,7 +159,7 @@ def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]
     largest = _known(scoped, "largest_batch", "largest_batch")
     cache = dict(scoped.execute("SELECT run.scenario_id, kv_cache_byte FROM run_memory").fetchall())
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
-    launch = dict(scoped.execute(_LAUNCHES).fetchall())
+    launch = dict(scoped.execute("SELECT scenario_id, launch_s FROM prompt_launch").fetchall())
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in scoped.records("SELECT * FROM target_cost"):
         run = tuple(row[name] for name in _RUN)
