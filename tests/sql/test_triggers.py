@@ -19,8 +19,8 @@ FACTS = (
     "architectural_modifier", "backend", "backend_support", "collective", "confidence", "cuda_limit", "derivation_basis", "derivation_rule", "device_context",
     "efficiency", "energy_profile", "engine_version", "silicon_rule", "fusion_rule", "hardware", "hardware_cluster", "hardware_family", "hardware_interconnect",
     "hardware_memory", "hardware_mesh", "hardware_overhead", "hardware_peak", "hardware_power", "hardware_provenance", "library_constant",
-    "expert_skew", "list_price", "memory_level", "model", "number_rule", "operator_class", "power_range", "precision", "precision_policy", "prediction_band", "price",
-    "scenario", "shipped_part", "tiling_strategy", "usual_host",
+    "list_price", "memory_level", "model", "number_rule", "operator_class", "power_range", "precision", "precision_policy", "prediction_band", "price",
+    "expert_skew", "scenario", "shipped_part", "tiling_strategy", "usual_host",
 )  # fmt: skip
 """Tables whose changes affect a maintained table."""
 
