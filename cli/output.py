@@ -21,7 +21,7 @@ from charz.schema import user_file
 from charz.schema.errors import CharzError, printable
 from charz.session import quantities
 from charz.session.answer import Rows
-from charz.session.explain import explain
+from charz.session.explain import derivation
 
 from . import display
 
@@ -179,7 +179,7 @@ def encode(
     """Encode an answer as text. Numbers keep every digit except in `table` and `markdown`; units of `bare` columns are unknown."""
     if format in (Format.csv, Format.json):
         return b"".join(_streamed(columns, [rows], format))
-    if format is Format.table and tuple(columns) == explain.COLUMNS:
+    if format is Format.table and tuple(columns) == derivation.COLUMNS:
         return printable(display.fitted(f"{_derivation(rows)}\n")).encode()
     columns, cells = _cells(columns, rows[:TABLE_ROWS], bare)
     if format is Format.markdown:
