@@ -15,6 +15,8 @@ WITH listed_numbers AS (
         ]) AS value
     FROM scenario
     UNION ALL
+    SELECT 'expert_skew' AS kind, architecture_family AS row_key, '*' AS row_kind, 'skew' AS quantity, skew AS value FROM expert_skew
+    UNION ALL
     SELECT 'precision' AS kind, precision AS row_key, '*' AS row_kind, 'bits' AS quantity, bits AS value FROM precision
     UNION ALL
     SELECT

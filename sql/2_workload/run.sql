@@ -12,7 +12,7 @@ WITH condition_faults AS (
     GROUP BY kind, row_key
 ),
 
--- Formats in which a model stores tensors or computes under a policy.
+-- Formats in which a model stores tensors or computes under a policy, and the choice of its experts.
 format_faults AS (
     SELECT
         t.model,
@@ -21,11 +21,12 @@ format_faults AS (
         STRING_AGG(DISTINCT f.implausible, ', ') AS implausible
     FROM condition_faults AS f
     INNER JOIN (
-        SELECT model, policy, precision FROM tensor_precision
+        SELECT model, policy, 'precision' AS kind, precision AS row_key FROM tensor_precision
         UNION ALL
-        SELECT model, policy, precision FROM operator_precision
-    ) AS t ON t.precision = f.row_key
-    WHERE f.kind = 'precision'
+        SELECT model, policy, 'precision' AS kind, precision AS row_key FROM operator_precision
+        UNION ALL
+        SELECT m.model, r.policy, 'expert_skew' AS kind, m.architecture_family AS row_key FROM model AS m CROSS JOIN precision_policy AS r
+    ) AS t ON t.kind = f.kind AND t.row_key = f.row_key
     GROUP BY t.model, t.policy
 ),
 
@@ -138,8 +139,7 @@ LEFT JOIN precision AS q ON q.precision = s.kv_precision
 INNER JOIN batch_class AS c ON s.batch >= c.from_batch AND COALESCE(s.batch <= c.to_batch, TRUE)
 LEFT JOIN condition_faults AS f ON f.kind = 'scenario' AND f.row_key = CAST(s.scenario_id AS VARCHAR)
 LEFT JOIN condition_faults AS w ON w.kind = 'backend' AND w.row_key = s.backend
-LEFT JOIN condition_faults AS e
-    ON e.kind = 'engine_version' AND e.row_key = CONCAT(v.backend, '.', v.engine_version)
+LEFT JOIN condition_faults AS e ON e.kind = 'engine_version' AND e.row_key = CONCAT(v.backend, '.', v.engine_version)
 LEFT JOIN format_faults AS p ON p.model = m.model AND p.policy = s.precision
 LEFT JOIN library_faults AS l ON l.decides = 'processor' AND b.calls_aten
 LEFT JOIN library_faults AS g ON g.decides = 'memory'

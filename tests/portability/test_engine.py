@@ -148,7 +148,7 @@ def test_an_engine_that_dies_is_one_line(copy: Path) -> None:
         session.endpoint()
         server.kill()
         before = copy.read_bytes()
-        with pytest.raises(CharzError, match="the engine is gone.*Start it again"):
+        with pytest.raises(CharzError, match="the engine is gone.*Start the engine again"):
             session.report("small", on="rtx4090", section="kernels")
     assert copy.read_bytes() == before
 

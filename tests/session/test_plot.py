@@ -160,7 +160,7 @@ def test_a_page_holds_its_scripts(tmp_path: Path) -> None:
 
 
 def test_a_picture_of_nothing_is_an_error_and_a_part_without_a_point_is_said(db: Session) -> None:
-    with pytest.raises(CharzError, match="nothing to draw: small.*No batch fits the memory there. Name others"):
+    with pytest.raises(CharzError, match="nothing to draw: small.*No batch fits the memory there. Name other values"):
         db.plot("batch", "small", on="t4", batch=10**7)
     (row,) = db.report("small", on="t4", precision="fp32", section="largest_batch").to_dicts()
     with pytest.warns(CharzWarning, match="left out: kpu_t64, no batch fits the memory there"):

@@ -65,14 +65,15 @@ def test_shipped_rows_go_to_the_folder_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = Collective(
-        interconnect="*", call_fraction=0.5, step_fraction=0.5, bandwidth_fraction=0.5, source_id="s", confidence="assumed"
+        interconnect="*", call_fraction=0.5, step_fraction=0.5, bandwidth_fraction=0.5, direct_call_fraction=0.25,
+        direct_bandwidth_fraction=0.75, source_id="s", confidence="assumed",
     )
     monkeypatch.setattr(program, "fit", lambda *_: FittedRows(constants=[row]))
     assert program.main(["collectives"]) == 0
     assert not (tmp_path / "collective.csv").exists()
     assert "1 rows fitted" in capsys.readouterr().out
     assert program.main(["collectives", "--csv", str(tmp_path)]) == 0
-    assert (tmp_path / "collective.csv").read_text().splitlines()[1] == "*,0.5,0.5,0.5,s,assumed"
+    assert (tmp_path / "collective.csv").read_text().splitlines()[1] == "*,0.5,0.5,0.5,0.25,0.75,s,assumed"
 
 
 def test_a_fit_without_its_data_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,14 +128,15 @@ def test_constants_take_the_place_of_their_keys_in_the_tables(tmp_path: Path) ->
     for name in ("collective", "efficiency", "source"):
         shutil.copy(TABLES / f"{name}.csv", tmp_path)
     row = Collective(
-        interconnect="nvlink", call_fraction=0.8, step_fraction=0.2, bandwidth_fraction=0.5, source_id="charz_nccl_fit",
+        interconnect="nvlink", call_fraction=0.8, step_fraction=0.2, bandwidth_fraction=0.5, direct_call_fraction=0.25,
+        direct_bandwidth_fraction=0.75, source_id="charz_nccl_fit",
         confidence="measured",
     )  # fmt: skip
     catalog_csv.replace_rows(tmp_path, FittedRows(constants=[row]))
     before, after = (list(csv.reader((folder / "collective.csv").open())) for folder in (TABLES, tmp_path))
     assert [line[0] for line in after] == [line[0] for line in before]
     assert [line for line in after if line not in before] == [
-        ["nvlink", "0.8", "0.2", "0.5", "charz_nccl_fit", "measured"]
+        ["nvlink", "0.8", "0.2", "0.5", "0.25", "0.75", "charz_nccl_fit", "measured"]
     ]
     assert row in uniform.read(tmp_path / "collective.csv")
     for name in ("efficiency", "source"):
