@@ -129,7 +129,10 @@ class Recommend(Core):
 
     def _say_rounded(self, front: Sequence[dict[str, Any]]) -> None:
         """Warn if the first choice computes in fewer than 16 bits, and name the first choice in 16 bits or more."""
-        rounded = {policy for (policy,) in self.connection().execute("FROM rounded_policy").fetchall()}
+        from charz.sql.scopes import stored
+
+        connection = self.connection()
+        rounded = {policy for (policy,) in connection.execute(f"FROM {stored(connection, 'rounded_policy')}").fetchall()}
         if not front or front[0]["precision"] not in rounded:
             return
         exact = next((c for c in front if c["precision"] not in rounded), None)
