@@ -17,20 +17,7 @@ from charz.session import GROUP_LINES
 from charz.session.methods import Method, methods
 
 from . import display, process
-from .options import (
-    DB_HELP,
-    ENGINE_HELP,
-    EPILOG,
-    FORCE_HELP,
-    FORMAT_HELP,
-    LIVE_HELP,
-    OUT_HELP,
-    ROWS_HELP,
-    TRUST_HELP,
-    WAIT_HELP,
-    Before,
-    function,
-)
+from .options import COMMON, EPILOG, Before, function
 
 
 class LazyGroup(TyperGroup):
@@ -64,15 +51,7 @@ class LazyGroup(TyperGroup):
         with formatter.section("Options"):
             formatter.write_dl(
                 [
-                    ("--db FILE", DB_HELP),
-                    ("--format FORMAT", FORMAT_HELP),
-                    ("--out FILE", OUT_HELP),
-                    ("--force", FORCE_HELP),
-                    ("--live", LIVE_HELP),
-                    ("--engine ADDRESS", ENGINE_HELP),
-                    ("--rows ROWS", ROWS_HELP),
-                    ("--trust", TRUST_HELP),
-                    ("--wait SECONDS", WAIT_HELP),
+                    *((f"{flag} {value}".rstrip(), text) for flag, (value, text) in COMMON.items()),
                     ("--version", "Print the version"),
                     ("--help", "Print this page; `charz COMMAND --help` describes a command"),
                     (
@@ -111,9 +90,9 @@ application = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=
 def root(
     context: typer.Context,
     db: str = typer.Option("", "--db", help="Database file.", show_default=False),
-    live: bool = typer.Option(False, "--live", help=LIVE_HELP),
-    engine: str = typer.Option("", "--engine", help=ENGINE_HELP, show_default=False),
-    rows: str = typer.Option("", "--rows", help=ROWS_HELP, show_default=False),
+    live: bool = typer.Option(False, "--live", help=COMMON["--live"][1]),
+    engine: str = typer.Option("", "--engine", help=COMMON["--engine"][1], show_default=False),
+    rows: str = typer.Option("", "--rows", help=COMMON["--rows"][1], show_default=False),
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
     """Predict time, energy and memory of neural networks on hardware."""

@@ -26,27 +26,37 @@ from charz.session.parameters import Amount, File, Names, Sizes, Text
 from . import display
 from .output import Format, Texts, write, write_sections
 
-DB_HELP = "Database file; default $CHARZ_DB if set, else charz.duckdb in this folder."
-DATABASE = Annotated[Path | None, typer.Option("--db", help=DB_HELP, hidden=True)]
-LIVE_HELP = "Evaluate every answer on demand; ignore answers at hand (precomputed predictions)."
-LIVE = Annotated[bool, typer.Option("--live", help=LIVE_HELP, hidden=True)]
-ENGINE_HELP = "Evaluate the models on this Spark Connect endpoint: sc://HOST:PORT."
-ENGINE = Annotated[str | None, typer.Option("--engine", help=ENGINE_HELP, hidden=True)]
-ROWS_HELP = "Folder of rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."
-ROWS = Annotated[str | None, typer.Option("--rows", help=ROWS_HELP, hidden=True)]
-TRUST_HELP = "Allow views, triggers and macros that charz did not create, and code that models in the file name, to run."
-TRUST = Annotated[bool, typer.Option("--trust", help=TRUST_HELP, hidden=True)]
-FORMAT_HELP = f"Output format: {', '.join(Format)}."
-_FORMAT = Annotated[Format, typer.Option("--format", help=FORMAT_HELP, hidden=True)]
-OUT_HELP = "File to write; default standard output."
-_OUT = Annotated[Path | None, typer.Option("--out", help=OUT_HELP, hidden=True)]
-FORCE_HELP = "Allow --out to overwrite a file that charz did not write."
-_FORCE = Annotated[bool, typer.Option("--force", help=FORCE_HELP, hidden=True)]
-WAIT_HELP = "Longest wait for another charz process that changes the file, in s."
-_WAIT = Annotated[float, typer.Option("--wait", min=0.0, help=WAIT_HELP, hidden=True)]
+COMMON = {
+    "--db": ("FILE", "Database file; default $CHARZ_DB if set, else charz.duckdb in this folder."),
+    "--format": ("FORMAT", f"Output format: {', '.join(Format)}."),
+    "--out": ("FILE", "File to write; default standard output."),
+    "--force": ("", "Allow --out to overwrite a file that charz did not write."),
+    "--live": ("", "Evaluate every answer on demand; ignore answers at hand (precomputed predictions)."),
+    "--engine": ("ADDRESS", "Evaluate the models on this Spark Connect endpoint: sc://HOST:PORT."),
+    "--rows": ("ROWS", "Folder of rows for the engine, written by `charz export ROWS --for spark`; default FILE.rows."),
+    "--trust": ("", "Allow views, triggers and macros that charz did not create, and code that models in the file name, to run."),
+    "--wait": ("SECONDS", "Longest wait for another charz process that changes the file, in s."),
+}
+"""Options of every command, each with the name of its value and its text; `charz --help` describes them once."""
+
+
+def _common(flag: str, **more: Any) -> Any:
+    """Declare an option of every command, which the help of a command leaves out."""
+    return typer.Option(flag, help=COMMON[flag][1], hidden=True, **more)
+
+
+DATABASE = Annotated[Path | None, _common("--db")]
+LIVE = Annotated[bool, _common("--live")]
+ENGINE = Annotated[str | None, _common("--engine")]
+ROWS = Annotated[str | None, _common("--rows")]
+TRUST = Annotated[bool, _common("--trust")]
+_FORMAT = Annotated[Format, _common("--format")]
+_OUT = Annotated[Path | None, _common("--out")]
+_FORCE = Annotated[bool, _common("--force")]
+_WAIT = Annotated[float, _common("--wait", min=0.0)]
 _FULL = Annotated[bool, typer.Option("--full", help="Print every table.")]
 
-EPILOG = "`charz --help` describes the options of every command: --db, --format, --out, --force, --live, --engine, --rows, --trust, --wait."
+EPILOG = f"`charz --help` describes the options of every command: {', '.join(COMMON)}."
 """Last line of a command's help."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from charz.schema.errors import CharzError
@@ -19,8 +20,6 @@ _IS_START = " AND ".join(f"{name} = ?" for name in _START)
 
 LEAST_SAVING = 0.01
 """Smallest share of a sample's time or energy that is worth a change."""
-
-_SAVING = "GREATEST(saved_time_fraction, COALESCE(saved_energy_fraction, 0))"
 
 _HELPED = (
     "model", "hardware", "backend", "precision", "batch", "kind",
@@ -70,17 +69,16 @@ class Opportunities(Core):
         )
         scoped = self.asked(question, "opportunity")
         keys = [start[name] for name in _START]
-        ((less,),) = scoped.execute(
-            f"SELECT COUNT(*) FROM opportunity WHERE {_IS_START} AND {_SAVING} < {LEAST_SAVING}", keys
-        ).fetchall()
-        query = f"""
-            SELECT {", ".join(_HELPED)} FROM opportunity WHERE {_IS_START} AND {_SAVING} >= {LEAST_SAVING}
-            ORDER BY saved_time_fraction DESC, saved_energy_fraction DESC NULLS LAST, kind, change
-        """
+        order = "saved_time_fraction DESC, saved_energy_fraction DESC NULLS LAST, kind, change"
+        query = f"SELECT {', '.join(_HELPED)} FROM opportunity WHERE {_IS_START} ORDER BY {order}"
         found = of_query(scoped.sql(query, keys), "opportunity")
-        if less:
+        places = [_HELPED.index(f"saved_{quantity}_fraction") for quantity in ("time", "energy")]
+        rows = found.fetch()
+        kept = [row for row in rows if max(row[place] or 0.0 for place in places) >= LEAST_SAVING]
+        found = replace(found, source=kept)
+        if less := len(rows) - len(kept):
             self.messages.remark(f"left out: {less} changes that save less than {LEAST_SAVING:.0%} of time and energy")
-        if not found.fetch():
+        if not kept:
             self.messages.warn(
                 f"no known change helps {model} on {start['hardware']}; --parts includes other parts"
             )
