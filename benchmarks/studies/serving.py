@@ -76,6 +76,7 @@ def static(given: Given) -> pl.DataFrame:
 
     An engine version has at most three fitted numbers. `model left out` and `part left out` fit them again without those rows.
     """
+    given.ingested(MODELS.values())
     with given.session() as db:
         rows, known = static_rows(given, db), _factors(db)
     rows = rows.with_columns(latency_s=_with_host(rows, known))
@@ -239,6 +240,7 @@ def servers(given: Given) -> pl.DataFrame:
     Nothing was fitted on them. TensorRT-LLM's fp8 checkpoints keep keys and values in fp8 unless a source states another format.
     Rows whose requests arrive at a stated rate are left out.
     """
+    given.ingested(LOADED.values())
     with given.session() as db:
         rows = _load_rows(given, db)
         queued = rows.filter(pl.col("concurrency").is_null()).select(LOAD).unique(maintain_order=True).gather_every(given.every)
@@ -301,7 +303,12 @@ CAMPAIGN = LOADED | {
     "Qwen/Qwen3-30B-A3B-Thinking-2507": "hf:qwen3-30b-a3b", "Qwen/Qwen3-Coder-30B-A3B-Instruct": "hf:qwen3-30b-a3b",
     "openai/gpt-oss-20b": "hf:gpt-oss-20b",
 }  # fmt: skip
-"""Models of the campaign; `ingest --name qwen3-14b --set` gives Qwen3-8B the sizes of a larger one."""
+"""Models of the campaign."""
+RESIZED = {
+    "qwen3-14b": ["hidden_size=5120", "intermediate_size=17408", "num_hidden_layers=40", "num_attention_heads=40"],
+    "qwen3-32b": ["hidden_size=5120", "intermediate_size=25600", "num_hidden_layers=64", "num_attention_heads=64"],
+}
+"""Settings that give Qwen3-8B the sizes of a larger model, by the name under which the file has it."""
 QUANTITIES = {"time per token": "tpot_s", "time of a token of all": "token_s", "energy of a token": "token_j"}
 MOST_BATCH = 32
 
@@ -326,8 +333,12 @@ def energy(given: Given) -> pl.DataFrame:
         .filter(pl.col("devices") == pl.col("tensor"))
     )  # fmt: skip
     found: list[dict[str, Any]] = []
+    given.ingested(name for name in CAMPAIGN.values() if name not in RESIZED)
     with given.session() as db:
         held = db.sql("SELECT model FROM model")["model"].to_list()
+        for name in RESIZED.keys() - set(held):
+            db.ingest(["hf:qwen3-8b"], name=name, settings=RESIZED[name], no_answers=True)
+        held += RESIZED
         for case in rows.filter(pl.col("model").is_in(held)).iter_rows(named=True):
             seen = {"tpot_s": case["latency_ms"] / 1e3, "token_s": 1.0 / case["throughput_per_s"], "token_j": case["energy_j"]}
             size = f"batch to {MOST_BATCH}" if case["concurrency"] <= MOST_BATCH else f"batch above {MOST_BATCH}"
