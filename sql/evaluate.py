@@ -25,8 +25,9 @@ K = TypeVar("K")
 COSTED = "shape_cost"
 """View that takes most of the time of an answer, and that all reports of time and energy read."""
 
-RUN_KERNELS_AT_ONCE = 100_000
-"""Kernels of runs whose intermediate results are in memory at once: about 2 kB each, for networks of a thousand kernels too."""
+RUN_KERNELS_AT_ONCE = 70_000
+"""Kernels of runs whose intermediate results are in memory at once: about 2 kB each, for networks of a thousand kernels too. With 100,000,
+eight language models in one transaction once ran out of `MEMORY_GB`."""
 
 KERNELS_AT_ONCE = 150_000
 """Kernels on parts that are costed together: 1.4 times as many need all of `MEMORY_GB`, measured."""

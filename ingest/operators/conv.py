@@ -1,6 +1,7 @@
 """Convolutions as implicit GEMM: M = B * output pixels, N = output channels a group,
-K = input channels a group * kernel volume. Depthwise (one channel a group in and out) has N = 1 and
-K = kernel volume, which cannot feed a matrix unit, so it is vector arithmetic.
+K = input channels a group * kernel volume. Depthwise has one input channel a group, so K = kernel volume
+and N is the channel multiplier, usually 1: too narrow for a matrix unit, so it is vector arithmetic.
+PyTorch calls its depthwise kernels for every multiplier (`is_depthwise` in Convolution.cpp).
 
 Groups may be symbolic: a separate kernel for each sample is a grouped convolution of B groups.
 
@@ -42,9 +43,9 @@ def _forward(call: Call, groups: Size) -> list[Step]:
     spatial = len(kernel)
     n, k = ratio(channels_out, groups), product(channels_in, *kernel)
     m = product(*_batch(call.output, spatial), *call.output.dims[-spatial:])
-    if groups != 1 and channels_in == 1 and n == 1:
+    if groups != 1 and channels_in == 1:
         call.operator_class = "depthwise_conv"
-        return [_depthwise(call, product(groups, m, k))]
+        return [_depthwise(call, product(groups, m, n, k))]
     step = gemm("main", groups, m, n, k)
     step.quantities["taps"] = polynomial(product(*kernel))
     if call["dilation"] in (1, [1], [1, 1], [1, 1, 1]):

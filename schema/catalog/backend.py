@@ -132,6 +132,9 @@ class BackendSupport(Row):
     packed_precision: str | None
     """Format in which the backend multiplies weights in packed blocks (`precision.kind`), after converting activations to it. Null if it
     unpacks the weights and computes in the policy's format."""
+    efficient_core_ratio: Annotated[float | None, Possible(0, HUGE), Plausible(0.5, 16)]
+    """Largest number of efficient cores per performance core at which the backend computes on the performance cores alone; twice as many
+    for types of 8 bits and fewer. Null if the backend uses all cores."""
     source_id: str
     """Source of the row."""
     confidence: str

@@ -276,6 +276,8 @@ class HardwarePeak(Row):
         float | None, Plausible(1, 2e6), Plausible(1, 2e5, family="gpu"), Plausible(1, 1e5, family="cpu")
     ]
     """Operations that one unit finishes per clock."""
+    performance_fraction: Annotated[float | None, Possible(TINY, 1)]
+    """Share of the peak that the performance cores of a hybrid processor (cluster `p_core`) reach; null if all cores are alike."""
 
 
 class HardwarePower(Row):

@@ -8,13 +8,15 @@ SELECT
     s.calls_library,
     s.sums_in_half,
     s.packed_precision,
+    s.efficient_core_ratio,
     -- True if PyTorch divides attention into blocks of queries (`tile_query_block`).
     COALESCE(b.calls_aten, FALSE) AND s.family = 'cpu' AS cuts_queries,
     -- Names of the properties that the backend has, joined by spaces; `plain` if the backend has none. Backends of a part with the
     -- same value share rates and tiles.
     COALESCE(NULLIF(CONCAT_WS(
         ' ', CASE WHEN s.calls_library THEN 'library' END, CASE WHEN s.sums_in_half THEN 'half' END,
-        CASE WHEN b.calls_aten AND s.family = 'cpu' THEN 'queries' END, s.packed_precision
+        CASE WHEN b.calls_aten AND s.family = 'cpu' THEN 'queries' END, s.packed_precision,
+        CASE WHEN s.efficient_core_ratio IS NOT NULL THEN CONCAT('performance', s.efficient_core_ratio) END
     ), ''), 'plain') AS arithmetic
 FROM supported_backend AS s
 LEFT JOIN backend AS b ON b.backend = s.backend

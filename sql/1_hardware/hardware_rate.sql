@@ -64,6 +64,7 @@ executed_peaks AS (
             'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) / NULLIF(f.operations, 0e0),
             'operations': f.operations,
             'unit_count': a.unit_count,
+            'performance_fraction': k.performance_fraction,
             'array_rows': a.array_rows,
             'array_columns': a.array_columns,
             'accumulator_byte': COALESCE(q.bits, w.bits) / 8e0
@@ -129,6 +130,10 @@ SELECT
     r.single_vector.executed AS single_vector_precision,
     -- Number of units that together reach `single_vector_ops_per_s`; null without a peak for this precision.
     r.single_vector.unit_count AS single_vector_unit_count,
+    -- Share of `vector_ops_per_s` that the performance cores reach; null if all cores are alike.
+    r.vector.performance_fraction AS performance_fraction,
+    -- Share of `single_vector_ops_per_s` that the performance cores reach; null if all cores are alike.
+    r.single_vector.performance_fraction AS single_performance_fraction,
     -- Energy of a vector operation at `single_vector_precision`, or at the matrix units' element type where the part has no such
     -- peak; null when unknown. [J]
     s.value * COALESCE(r.single_vector.operations, r.matrix.operations) AS single_vector_op_j,

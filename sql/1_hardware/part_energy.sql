@@ -3,20 +3,37 @@
 -- Values stated at another scope stay in `energy_profile` and are not used here.
 -- Grain: hardware, what, key
 CREATE TABLE part_energy AS
-WITH arithmetic AS (
+WITH vector_rates AS (
+    SELECT hardware, precision, MAX(peak_ops_per_s) AS ops_per_s
+    FROM part_peak
+    WHERE unit = 'vector'
+    GROUP BY hardware, precision
+),
+
+-- A processor's vector instruction takes the energy of a single-precision one, whatever its element type: fetching, scheduling and
+-- registers take most of it (Horowitz 2014).
+instructions AS (
+    SELECT n.hardware, n.precision, w.ops_per_s / NULLIF(n.ops_per_s, 0e0) AS ratio
+    FROM vector_rates AS n
+    INNER JOIN vector_rates AS w ON w.hardware = n.hardware AND w.precision = 'fp32'
+    INNER JOIN hardware AS h ON h.hardware = n.hardware AND h.family = 'cpu'
+),
+
+arithmetic AS (
     SELECT DISTINCT
         k.hardware,
         CONCAT(k.precision, '.', k.unit) AS key,
-        c.value * s.lift * u.value * s.circuit_j AS value,
+        GREATEST(c.value, i.ratio) * s.lift * u.value * s.circuit_j AS value,
         CASE WHEN 'assumed' IN (c.confidence, u.confidence, s.confidence) THEN 'assumed' ELSE 'derived' END AS confidence,
         CONCAT(
-            FORMAT('{:g}', c.value), ' (', k.precision, ' against fp32) * ', FORMAT('{:g}', s.lift), ' (board against circuit) * ',
+            FORMAT('{:.3g}', GREATEST(c.value, i.ratio)), ' (', k.precision, ' against fp32) * ', FORMAT('{:g}', s.lift), ' (board against circuit) * ',
             FORMAT('{:g}', u.value), ' (', k.unit, ' unit) * ', s.formula
         ) AS formula
     FROM part_peak AS k
     INNER JOIN part_silicon AS s ON s.hardware = k.hardware
     INNER JOIN part_rule AS c ON c.hardware = k.hardware AND c.quantity = 'circuit_ratio' AND c.row_key = k.precision
     INNER JOIN part_rule AS u ON u.hardware = k.hardware AND u.quantity = 'unit_factor' AND u.row_key = k.unit
+    LEFT JOIN instructions AS i ON i.hardware = k.hardware AND i.precision = k.precision AND k.unit = 'vector'
 ),
 
 main_memory AS (

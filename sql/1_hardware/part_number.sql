@@ -31,8 +31,8 @@ WITH listed_numbers AS (
         hardware,
         'peak' AS kind,
         CONCAT('peak.', precision, '.', unit, '.', accumulator) AS row_key,
-        'ops_per_clock_per_unit' AS column_name,
-        ops_per_clock_per_unit AS value
+        UNNEST(['ops_per_clock_per_unit', 'performance_fraction']) AS column_name,
+        UNNEST([ops_per_clock_per_unit, performance_fraction]) AS value
     FROM hardware_peak
     UNION ALL
     SELECT hardware, 'power' AS kind, CONCAT('power.', mode) AS row_key, column_name, value

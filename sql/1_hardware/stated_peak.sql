@@ -25,6 +25,7 @@ SELECT
     k.accumulator,
     k.cluster,
     k.instruction,
+    k.performance_fraction,
     -- Product of units, operations per clock and clock, with 1 for unknown factors, summed over clusters. [ops/s]
     p.product AS derived_ops_per_s,
     -- Dense peak of the whole part. [ops/s]

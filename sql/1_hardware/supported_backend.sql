@@ -77,7 +77,10 @@ SELECT
     -- True if the backend runs policies in formats that the part does not compute in, by converting to the next wider format.
     b.converts,
     -- Format in which the backend multiplies weights in packed blocks; null if it unpacks them.
-    b.packed_precision
+    b.packed_precision,
+    -- Largest number of efficient cores per performance core at which the backend computes on the performance cores alone; null if it
+    -- uses all cores.
+    b.efficient_core_ratio
 FROM chosen_rows AS a
 INNER JOIN hardware AS h ON h.hardware = a.hardware
 INNER JOIN backend_support AS b ON b.backend = a.row_backend AND b.family = h.family AND b.vendor = a.row_vendor

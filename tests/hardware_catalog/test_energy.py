@@ -53,6 +53,8 @@ def test_every_part_can_be_costed(connection: duckdb.DuckDBPyConnection) -> None
         ("tpu_v4", "op", "bf16.matrix", 0.26 * 1.8e-12),
         # 20 an operation, at 14 nm.
         ("i9_10940x", "op", "fp32.vector", 20 * 2.6e-12),
+        # Half of fp32: an instruction costs the same, and twice as many int8 operations a clock finish.
+        ("i3_8100", "op", "int8.vector", 32 / 64 * 20 * 2.6e-12),
         # A tile of domain flow as an array of any family: 0.13 of 2.7 pJ at 16 nm.
         ("kpu_t64", "op", "int8.matrix", 0.13 * 2.7e-12),
         ("kpu_t64", "byte", "dram", 72e-12),

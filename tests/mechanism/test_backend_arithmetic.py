@@ -40,6 +40,34 @@ def test_backends_that_use_the_units_alike_share_an_arithmetic(evaluate: Callabl
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("bits", "efficient", "rate", "units"),
+    [
+        # Two efficient cores a performance core: 0.75 of 800 operations, on 4 of the 12 cores.
+        (32, 8, 600.0, 4.0),
+        (32, 9, 800.0, 13.0),
+        # Twice as many for 8 bits.
+        (8, 16, 600.0, 4.0),
+        (8, 17, 800.0, 13.0),
+    ],
+)
+def test_few_efficient_cores_are_left_out(
+    evaluate: Callable[..., list[dict[str, Any]]], bits: int, efficient: int, rate: float, units: float
+) -> None:
+    (row,) = evaluate(
+        "arithmetic_rate",
+        supported_backend=[{"efficient_core_ratio": 2.0}],
+        backend=[{}],
+        hardware_rate=[{"precision": "t", "single_vector_ops_per_s": 800.0, "single_vector_unit_count": 13.0, "single_performance_fraction": 0.75}],
+        hardware_cluster=[{"cluster": "p_core", "unit_count": 4}, {"cluster": "e_core", "unit_count": efficient}],
+        part=[{}],
+        precision=[{"precision": "t", "bits": bits}],
+        library_constant=[{"library_constant": "vector_block_threads", "value": 256.0}],
+    )
+    assert (row["vector_ops_per_s"], row["vector_unit_count"]) == (rate, units)
+    assert row["arithmetic"] == "performance2.0"
+
+
 def test_one_rate_for_each_arithmetic(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """Two backends that use the units alike share a row, and `part_rate` has both."""
     given = {

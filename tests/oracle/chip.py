@@ -179,6 +179,8 @@ class Chip:
         for peak in self.facts.where("hardware_peak", hardware=self.name):
             ratio = self.rule("circuit_ratio", peak["precision"])
             if ratio is not None:
+                if self.family == "cpu" and peak["unit"] == "vector":
+                    ratio = max(ratio, self.instruction_ratio(peak["precision"]))
                 joule = ratio * self.needed("lift") * self.needed("unit_factor", peak["unit"]) * circuit_j
                 found["op", f"{peak['precision']}.{peak['unit']}"] = joule
         channels = self.needed("layout_factor")
@@ -211,6 +213,14 @@ class Chip:
         self.standby_w = 0.0 if is_stated else board
         static_w = max(self.idle_w or 0.0, leakage_w + self.clocking_w + self.standby_w)
         return found | {("static", "chip"): static_w} | known
+
+    def instruction_ratio(self, precision: str) -> float:
+        """Return the energy of an operation over that in single precision if both take instructions of one energy; 0 without a rate."""
+        rates = {
+            name: max((p["peak_ops_per_s"] for p in self.peaks if (p["unit"], p["precision"]) == ("vector", name)), default=0.0)
+            for name in ("fp32", precision)
+        }
+        return rates["fp32"] / rates[precision] if rates[precision] else 0.0
 
     def voltage_square(self, clock: float) -> float:
         """Compute the squared voltage relative to the reference voltage, at a clock given as a share of the full one."""
@@ -304,6 +314,13 @@ class Chip:
             for side in ("array_rows", "array_columns")
         )
         kind = best["precision"]
+        share = best["performance_fraction"] if unit == "vector" else None
+        large = sum(c["unit_count"] for c in self.clusters if c["cluster"] == "p_core")
+        small = sum(c["unit_count"] for c in self.clusters if c["cluster"] == "e_core")
+        most = self.support and self.support["efficient_core_ratio"]
+        is_narrow = self.facts.one("precision", precision=precision)["bits"] <= 8
+        if share and most and small <= large * most * (2 if is_narrow else 1):
+            best, units = best | {"peak_ops_per_s": best["peak_ops_per_s"] * share}, float(large)
         joule = self.energy.get(("op", f"{kind}.{unit}"))
         joule = joule and joule * best.get("operations", 1.0)
         return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)

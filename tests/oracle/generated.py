@@ -294,11 +294,15 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
             die_count=1,
         ),
     ]
-    for i in range(draw(st.integers(1, 2))):
+    names = [f"cluster{i}" for i in range(draw(st.integers(1, 2)))]
+    is_hybrid = family == "cpu" and len(names) == 2
+    if is_hybrid:
+        names = ["p_core", "e_core"]
+    for name in names:
         made.append(
             HardwareCluster(
                 hardware=part_id,
-                cluster=f"cluster{i}",
+                cluster=name,
                 kind=KINDS[family],
                 unit_count=draw(st.integers(1, 150)),
                 lanes=draw(st.sampled_from([4.0, 16.0, 128.0])),
@@ -325,10 +329,11 @@ def parts(draw: st.DrawFn, family: str) -> list[Row]:
                     unit=unit,
                     accumulator=draw(st.sampled_from(["fp32", precision])),
                     instruction=None,
-                    cluster=draw(st.sampled_from(["all", "cluster0"])),
+                    cluster=draw(st.sampled_from(["all", names[0]])),
                     peak_ops_per_s=draw(rate(1e10, 1e15)),
                     ops_per_clock_per_unit=None,
                     derived_ops_per_s=None,
+                    performance_fraction=draw(st.floats(0.1, 0.9)) if is_hybrid else None,
                 )
             )
     idle = draw(st.floats(0.1, 50))
@@ -454,6 +459,7 @@ def smallest_part(family: str, array: tuple[int, int] | None = None, units: int 
             peak_ops_per_s=1e12 if u == "matrix" else 1e11,
             ops_per_clock_per_unit=None,
             derived_ops_per_s=None,
+            performance_fraction=None,
         )
         for p in PRECISIONS
         for u in ("vector", "matrix")

@@ -27,6 +27,13 @@ def test_depthwise_is_vector_work(lowered):
     assert g.value(op, "threads") == 56 * 56 * 32
 
 
+def test_depthwise_with_a_channel_multiplier_is_vector_work(lowered):
+    """Two outputs a channel: each of 64 output channels meets 9 taps of one input channel."""
+    op = (g := lowered(nn.Conv2d(32, 64, 3, padding=1, groups=32), torch.empty(2, 32, 56, 56))).only("depthwise_conv")
+    assert op.steps[0].step_class == "vector"
+    assert [g.value(op, q) for q in ("macs", "threads")] == [56 * 56 * 64 * 9, 56 * 56 * 64]
+
+
 def test_one_group_of_one_channel_is_no_depthwise(lowered):
     assert lowered(nn.Conv2d(1, 8, 3), torch.empty(2, 1, 8, 8)).only("conv").steps[0].step_class == "gemm"
 
