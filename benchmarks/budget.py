@@ -102,6 +102,12 @@ class Weighing:
         """Query one model on all parts in a plain client. [U]"""
         return asked(self.three, MODEL_REPORT, 3)[0]
 
+    def mart_kernels(self) -> float:
+        """Query the ten kernels that take the most energy of one model on one part in a plain client. [U]"""
+        where = f"model = '{MODEL}' AND hardware = 't4' AND batch = 1"
+        query = f"SELECT kernel, latency_s, energy_j FROM mart.kernels WHERE {where} ORDER BY energy_j DESC LIMIT 10"
+        return asked(self.three, query, 3)[0]
+
     def recommend(self) -> float:
         return self._command("--db", self.three, "recommend", MODEL)
 

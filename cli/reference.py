@@ -122,7 +122,8 @@ def _views() -> Iterator[str]:
             yield f"\n## {layer}\n"
         for one in members:
             view = one.view
-            yield f"\n### {view.name}\n\n{view.description}\n"
+            schema = f"{layers.MARTS}." if layer == layers.MART else ""
+            yield f"\n### {schema}{view.name}\n\n{view.description}\n"
             kept = "Maintained table. " if view.is_table else ""
             kept += f"At hand: `answer.{view.name}`. " if one.at_hand else ""
             yield f"{kept}One row for each {', '.join(view.grain)}. Reads {', '.join(sorted(view.relations))}.\n"

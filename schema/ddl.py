@@ -48,17 +48,23 @@ def columns(row_type: type[Row]) -> list[Column]:
 
 
 def create_table(row_type: type[Row]) -> str:
-    """Create the text of `CREATE TABLE`, with `NOT NULL` and, if enforced, the primary key."""
-    lines = [column_definition(c) for c in columns(row_type)]
+    """Create the text of `CREATE TABLE`, with `NOT NULL`, defaults and, if enforced, the primary key; a sequence of the table comes first."""
+    defaults, sequence = dict(row_type.DEFAULTS), ""
+    if row_type.NUMBERS_FROM is not None:
+        name = f"{row_type.TABLE}_number"
+        sequence = f"CREATE SEQUENCE {quote(name)} START {row_type.NUMBERS_FROM};\n"
+        defaults[row_type.KEY[0]] = f"nextval({literal(name)})"
+    lines = [column_definition(c, defaults.get(c.name)) for c in columns(row_type)]
     if row_type.IS_KEY_ENFORCED:
         lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")
     body = ",\n    ".join(lines)
-    return f"CREATE TABLE {quote(row_type.TABLE)} (\n    {body}\n)"
+    return f"{sequence}CREATE TABLE {quote(row_type.TABLE)} (\n    {body}\n)"
 
 
-def column_definition(column: Column) -> str:
+def column_definition(column: Column, default: str | None = None) -> str:
     """Return one line of a `CREATE TABLE`."""
-    return f"{quote(column.name)} {column.duckdb_type}{'' if column.is_nullable else ' NOT NULL'}"
+    ends = ("" if column.is_nullable else " NOT NULL") + ("" if default is None else f" DEFAULT {default}")
+    return f"{quote(column.name)} {column.duckdb_type}{ends}"
 
 
 def comments(row_type: type[Row]) -> Iterator[str]:

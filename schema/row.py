@@ -22,6 +22,10 @@ class Row(BaseModel):
     TABLE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]]
     """Columns that identify a row."""
+    DEFAULTS: ClassVar[Mapping[str, str]] = {}
+    """SQL default of each column that a client's INSERT may leave out."""
+    NUMBERS_FROM: ClassVar[int | None] = None
+    """First number of the sequence that numbers the rows of clients; the key of such a table is one number."""
     IS_KEY_ENFORCED: ClassVar[bool] = True
     """True if the database has an index that refuses a second row with the same key."""
     RATIO_TO: ClassVar[Mapping[str, str]] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
+from .conditions import CLIENTS_FROM
 from .ranges import Ordinal, Plausible, Possible
 from .row import Row
 
@@ -13,9 +15,18 @@ class Scenario(Row):
 
     TABLE: ClassVar[str] = "scenario"
     KEY: ClassVar[tuple[str, ...]] = ("scenario_id",)
+    DEFAULTS: ClassVar[Mapping[str, str]] = {
+        "batch": "1",
+        "phase": "'forward'",
+        "memory_format": "'nchw'",
+        "host_factor": "1",
+        "cache_state": "'warm'",
+        "origin": "'user'",
+    }
+    NUMBERS_FROM: ClassVar[int | None] = CLIENTS_FROM
 
     scenario_id: Ordinal
-    """Key."""
+    """Key; a client's INSERT may leave it out, and then the number is above 1,000,000."""
     batch: Annotated[int, Plausible(1, 65536)]
     """Samples in one run."""
     sequence: Annotated[int | None, Plausible(1, 1e8)]

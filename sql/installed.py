@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from .layers import ANSWERS, REBUILD
+from .layers import ANSWERS, MART, MARTS, REBUILD
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,21 @@ class Catalog:
 
 
 def catalog(connection: duckdb.DuckDBPyConnection) -> Catalog:
-    """Read the relations of a connection's file."""
-    query = """
+    """Read the relations of a connection's file, without those of `mart`."""
+    return _catalog(connection, f"layer <> '{MART}'")
+
+
+def mart(connection: duckdb.DuckDBPyConnection) -> list[Relation]:
+    """Read the relations of `mart`, by name."""
+    return sorted(_catalog(connection, f"layer = '{MART}'").relations.values(), key=lambda relation: relation.name)
+
+
+def _catalog(connection: duckdb.DuckDBPyConnection, condition: str) -> Catalog:
+    query = f"""
         SELECT view, kind, layer, reads, body, grain, at_hand, columns
         FROM view_catalog
         JOIN (SELECT view, LIST(column_name ORDER BY position) AS columns FROM view_column GROUP BY view) USING (view)
+        WHERE {condition}
         ORDER BY position
     """
     return Catalog(
@@ -90,11 +100,11 @@ def column_names(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
 
 
 def own_views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
-    """Return names in lower case and texts of the file's views that are not charz's."""
+    """Return names in lower case and texts of views that are not in `catalog`: a user's, and those of `mart`."""
     query = f"""
         SELECT LOWER(view_name), sql FROM duckdb_views()
         WHERE database_name = current_database() AND schema_name NOT IN ('{ANSWERS}', '{REBUILD}')
-            AND NOT internal AND view_name NOT IN (SELECT view FROM view_catalog)
+            AND NOT internal AND (schema_name = '{MARTS}' OR view_name NOT IN (SELECT view FROM view_catalog))
     """
     return connection.execute(query).fetchall()
 

@@ -14,14 +14,18 @@ REPORT = "6_report"
 """Views for people; no other view reads them."""
 ANSWER = "7_answer"
 """Views over the answers at hand (`answers`)."""
+MART = "8_mart"
+"""Views for other tools, in the schema `mart`; no relation reads them."""
 INVARIANT = "invariant"
 """Views that must be empty."""
 MODELS = (MAPPING, COST, ROLLUP, REPORT)
 """Layers that join parts and runs."""
-LAYERS = (HARDWARE, WORKLOAD, *MODELS, ANSWER, INVARIANT)
+LAYERS = (HARDWARE, WORKLOAD, *MODELS, ANSWER, INVARIANT, MART)
 """All layers in order; each may read earlier layers."""
 
 REBUILD = "rebuild"
 """Schema of the views that compute maintained tables again."""
 ANSWERS = "answer"
 """Schema of the answers at hand."""
+MARTS = "mart"
+"""Schema of the views for other tools."""

@@ -139,7 +139,7 @@ def _check_layers(loaded: list[View]) -> Iterator[tuple[View, str]]:
             yield view, f"reads {name}, which is neither a view nor a table"
         if view.name in tables:
             yield view, f"there is a table {view.name}"
-        if view.name not in read and view.layer not in (layers.REPORT, layers.ANSWER, layers.INVARIANT):
+        if view.name not in read and view.layer not in (layers.REPORT, layers.ANSWER, layers.INVARIANT, layers.MART):
             yield view, f"no view reads it; a report belongs in {layers.REPORT}"
         if view.is_table:
             yield from ((view, message) for message in _check_root(view, by_name))
@@ -172,6 +172,7 @@ def _check_bound(loaded: list[View]) -> list[str]:
     problems: list[str] = []
     failed: set[str] = set()
     known: dict[str, texts.Texts] = dict(texts.of_tables())
+    at_hand = views.kinds(loaded)
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
@@ -192,6 +193,9 @@ def _check_bound(loaded: list[View]) -> list[str]:
             # The engine binds a view with all that it reads, so an empty table replaces it.
             definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind in outputs)
             connection.execute(f"CREATE TABLE {ddl.quote(view.name)} ({definition})")
+            if at_hand[view.name]:
+                kept = f"{layers.ANSWERS}.{ddl.quote(view.name)}"
+                connection.execute(f"CREATE TABLE {kept} ({definition}, {answers.MARK} BOOLEAN)")
             known[view.name] = {c.name: (c.description, c.unit) for c in columns}
             problems += [f"{place}: {message}" for message in _check_columns(view, columns)]
     return problems

@@ -36,13 +36,15 @@ def refresh(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
 @contextlib.contextmanager
 def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Write facts of hardware, rules and scenarios without running triggers for each statement. At the end the tables of parts are
-    recomputed, those of runs only if one of their rules or scenarios has changed, and answers that depend on changes are deleted."""
+    recomputed, those of runs only if one of their rules or scenarios has changed or triggers were missing, and answers that depend on
+    changes are deleted."""
+    is_kept = triggers.are_kept(connection)
     before, scenarios, parts = rules(connection), _scenarios(connection), answers.fingerprints(connection)
     with triggers.suspended(connection):
         yield
         restate.settle(connection)
         _refill_parts(connection)
-        if rules(connection) != before:
+        if not is_kept or rules(connection) != before:
             add_runs(connection)
         elif changed := {number for number, _ in scenarios ^ _scenarios(connection)}:
             add_runs(connection, scenarios=sorted(changed))

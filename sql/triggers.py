@@ -198,6 +198,14 @@ def writing(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
             connection.execute(_CLOSE)
 
 
+def are_kept(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return True if the file still has every trigger that it lists, so that its maintained tables follow from its facts. `EXPORT DATABASE`
+    loses the triggers."""
+    present = {(table, name): comparable(sql) for table, name, _, sql in _present(connection)}
+    listed = connection.execute("SELECT table_name, trigger_name, sql FROM maintenance_trigger").fetchall()
+    return bool(listed) and all(present.get((table, name)) == comparable(sql) for table, name, sql in listed)
+
+
 def missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the triggers that charz installed and that the file lacks or has changed, as `name on table`."""
     present = {(table, name): comparable(sql) for table, name, _, sql in _present(connection)}

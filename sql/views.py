@@ -21,7 +21,7 @@ from charz.schema.errors import CharzError
 from . import answers, compose, documents, graph, macros, terms, texts
 from .documents import Document
 from .installed import Relation
-from .layers import ANSWER, ANSWERS, COST, LAYERS, MAPPING, REBUILD, REPORT, ROLLUP, WORKLOAD
+from .layers import ANSWER, ANSWERS, COST, LAYERS, MAPPING, MART, MARTS, REBUILD, REPORT, ROLLUP, WORKLOAD
 
 ROOT = Path(__file__).parent
 
@@ -47,6 +47,11 @@ class View:
     def layer(self) -> str:
         """Folder of the relation's file."""
         return self.document.layer
+
+    @property
+    def place(self) -> str:
+        """Quoted name of the relation in a statement."""
+        return f"{MARTS}.{ddl.quote(self.name)}" if self.layer == MART else ddl.quote(self.name)
 
     @property
     def is_table(self) -> bool:
@@ -142,11 +147,11 @@ def create(
     The engine binds a view with all it reads, down to the tables, which multiplies over a deep stack. So until all views are made, an
     empty temporary table, found before a view of its name, replaces each. Raises `CharzError` naming the file whose SQL does not bind.
     """
-    ordered = sorted(ordered, key=lambda view: view.layer == ANSWER)
+    ordered = sorted(ordered, key=lambda view: (ANSWER, MART).index(view.layer) + 1 if view.layer in (ANSWER, MART) else 0)
     at_hand = kinds(ordered)
     installed: list[Installed] = []
     known: dict[str, texts.Texts] = dict(texts.of_tables())
-    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {REBUILD}")
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {REBUILD}; CREATE SCHEMA IF NOT EXISTS {MARTS}")
     with _stand_ins(connection) as made:
         for view in ordered:
             if view.layer == ANSWER and installed[-1].view.layer != ANSWER:
@@ -202,7 +207,7 @@ def _make(
     ordered: Sequence[View],
     is_kept: bool,
 ) -> None:
-    name = ddl.quote(view.name)
+    name = view.place
     if not view.is_table:
         connection.execute(f"CREATE VIEW {name} AS\n{view.body}")
         return
@@ -253,7 +258,7 @@ def _comments(installed: Installed) -> Iterable[str]:
     kind = "TABLE" if view.is_table else "VIEW"
     grain = f" One row for each {', '.join(view.grain)}." if view.grain else ""
     kept = f"{KEPT} {REBUILD}.{view.name}: do not write to it." if view.is_table else ""
-    places = [(kind, ddl.quote(view.name), kept)]
+    places = [(kind, view.place, kept)]
     if installed.at_hand:
         stored = f"{ANSWERS}.{view.name}"
         live = f"{LIVE} {stored} has it at hand for stored scenarios."
@@ -275,21 +280,22 @@ def drop(connection: duckdb.DuckDBPyConnection, kept: Collection[str] = (), own:
 
     triggers.drop(connection)
     connection.execute(f"DROP SCHEMA IF EXISTS {REBUILD} CASCADE; DROP SCHEMA IF EXISTS {ANSWERS} CASCADE")
-    installed = dict(connection.execute("SELECT view, kind FROM view_catalog").fetchall())
-    for name, kind in ({v.name: "table" if v.is_table else "view" for v in own} | installed).items():
+    query = f"SELECT view, kind, CASE WHEN layer = '{MART}' THEN '{MARTS}.' ELSE '' END FROM view_catalog"
+    installed = {place + ddl.quote(name): (name, kind) for name, kind, place in connection.execute(query).fetchall()}
+    for place, (name, kind) in ({v.place: (v.name, v.document.kind) for v in own} | installed).items():
         if name not in kept:
-            connection.execute(f"DROP {kind} IF EXISTS {ddl.quote(name)}")
+            connection.execute(f"DROP {kind} IF EXISTS {place}")
     connection.execute("DELETE FROM view_column; DELETE FROM view_catalog")
 
 
 def _same_runs(connection: duckdb.DuckDBPyConnection, ordered: Sequence[View]) -> set[str]:
-    """Return the maintained tables of runs if their texts, down to the facts, are all unchanged; else none."""
-    from . import installed
+    """Return the maintained tables of runs if no trigger is missing and their texts, down to the facts, are all unchanged; else none."""
+    from . import installed, triggers
 
     before = {r.name: (f"{r.is_table} {r.body}", r.reads) for r in installed.relations(connection)}
     now = {v.name: (f"{v.is_table} {v.body}", v.relations) for v in ordered}
     tables = {v.name for v in ordered if v.is_table and v.layer == WORKLOAD}
-    is_same = tables and all(_upstream_text(name, now) == _upstream_text(name, before) for name in tables)
+    is_same = triggers.are_kept(connection) and all(_upstream_text(name, now) == _upstream_text(name, before) for name in tables)
     return tables if is_same else set()
 
 

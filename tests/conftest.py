@@ -53,6 +53,7 @@ IN_FULL = {
     "session/test_export.py": "writes whole files in every format", "session/test_graph.py": "draws whole networks",
     "session/test_kernel_names.py": "evaluates relations of kernels over a whole file", "session/test_mapping.py": "searches loop nests",
     "session/test_measure.py": "times this machine", "session/test_merge.py": "makes and merges whole files",
+    "session/test_mart.py": "exports whole files",
     "session/test_models.py": "traces networks", "session/test_notebook.py": "runs a notebook", "session/test_page.py": "writes whole pages",
     "session/test_paths.py": "adds parts to whole files", "session/test_scenarios_together.py": "writes a whole file from two processes",
     "session/test_plot.py": "draws pictures", "session/test_sample.py": "evaluates many drawn parts",

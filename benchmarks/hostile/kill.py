@@ -33,7 +33,7 @@ from charz.session import Session
 TRACED = ("synthetic:mlp", "synthetic:conv2d")
 
 MAPPING = tuple(
-    f"--map={name}={name}" for name in ("model", "hardware_name", "backend", "precision", "batch", "latency_s")
+    f"--map={name}={name}" for name in ("model", "hardware", "backend", "precision", "batch", "latency_s")
 )
 """Mapping of the columns of the measurement files."""
 
@@ -189,7 +189,7 @@ def _write_inputs(folder: Path) -> None:
     shipped = next(Path(__file__).parents[2].glob("hardware_catalog/parts/**/t4.yaml"))
     part = yaml.safe_load(shipped.read_text()) | {"id": "killed", "name": "Killed", "aliases": []}
     (folder / "part.yaml").write_text(yaml.safe_dump(part, sort_keys=False))
-    columns = ("model", "hardware_name", "backend", "precision", "batch", "latency_s")
+    columns = ("model", "hardware", "backend", "precision", "batch", "latency_s")
     for name, factor in (("times.csv", 1.0), ("more.csv", 1.3)):
         with (folder / name).open("w", newline="") as file:
             writer = csv.writer(file)

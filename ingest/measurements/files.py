@@ -98,7 +98,7 @@ def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCo
         "the file's kind is not known",
         str(path),
         f"its columns are {', '.join(columns)}",
-        "map the columns: --map model=COLUMN --map hardware_name=COLUMN --map latency_s=COLUMN*1e-3 --map batch=COLUMN"
+        "map the columns: --map model=COLUMN --map hardware=COLUMN --map latency_s=COLUMN*1e-3 --map batch=COLUMN"
         " --map precision=COLUMN --map backend=COLUMN; a column with the name of its field needs no --map",
     )
 

@@ -32,6 +32,9 @@ _DEFAULTS: dict[str, object] = {
 """Values of the fields that a file may leave out."""
 
 
+PART = "hardware"
+"""Field of the part's name, which may be a name outside the catalog."""
+
 _TIMES = ("latency_s", "throughput_per_s", "energy_j", "peak_memory_byte")
 """Fields of which a measured row must have at least one."""
 
@@ -49,21 +52,22 @@ class Mapped:
 
 def is_named(columns: Sequence[str]) -> bool:
     """Return True for a file whose columns have the names of the fields that a measured row needs."""
-    return {"model", "hardware_name"} <= set(columns) and not set(_TIMES).isdisjoint(columns)
+    return {"model", PART} <= set(columns) and not set(_TIMES).isdisjoint(columns)
 
 
 def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row] = Measurement) -> Mapped:
     """Read the rows of the file. Raise `CharzError` on an unknown field or column or a missing model or part."""
     raw = read_table(path)
-    # The store fills in the number of a row, its data set and the part of the catalog.
-    fields = [name for name in row_type.model_fields if name not in (row_type.KEY[0], "hardware", "source_id")]
+    # The store fills in the number of a row and its data set, and looks up the part of the catalog by the name in the file.
+    filled = (row_type.KEY[0], "hardware_name", "source_id")
+    fields = [name for name in row_type.model_fields if name not in filled]
     selected = {name: pl.col(name) for name in fields if name in raw.columns}
     for item in mapping:
         field, expression = parse_item(item, raw.columns)
         if field not in fields:
             raise unknown_name("field", field, fields)
         selected[field] = expression
-    for field in ("model", "hardware_name"):
+    for field in ("model", PART):
         if field not in selected:
             raise CharzError(
                 f"no column is mapped to {field}",
@@ -73,7 +77,7 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
             )
     taken = {name for expression in selected.values() for name in expression.meta.root_names()}
     defaults = {field: value for field, value in _DEFAULTS.items() if field in fields}
-    frame = _typed(raw, selected | {"source_id": pl.lit(source_id)}, row_type, path)
+    frame = _typed(raw, selected | {"source_id": pl.lit(source_id)}, row_type, path).rename({PART: "hardware_name"})
     assumed = {field: v for field, v in defaults.items() if field not in frame.columns or frame[field].null_count()}
     frame = frame.with_columns(
         (pl.col(field).fill_null(value) if field in frame.columns else pl.lit(value)).alias(field)
@@ -96,7 +100,7 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
                 f"{field} is not {needed} everywhere", str(path), str(error).splitlines()[0],
                 f"--map {field}=COLUMN takes another column, --map {field}:=VALUE sets one for all rows",
             ) from error  # fmt: skip
-        if len(raw) and field in ("model", "hardware_name") and (values.is_null() | (values == "")).any():
+        if len(raw) and field in ("model", PART) and (values.is_null() | (values == "")).any():
             raise CharzError(f"{field} is empty in some rows", str(path), next="fill it in or remove these rows")
         series.append(values)
     # A constant has one value, for every row.

@@ -5,13 +5,13 @@
 CREATE VIEW prediction_error AS
 SELECT
     x.measurement_id,
-    c.run.model,
+    c.model,
     c.hardware,
-    c.run.backend,
-    c.run.precision,
-    c.run.batch,
-    c.run.sequence,
-    c.run.scenario_id,
+    c.backend,
+    c.precision,
+    c.batch,
+    c.sequence,
+    c.scenario_id,
     c.memory_format,
     -- Family of the model's architecture.
     m.architecture_family,
@@ -25,21 +25,16 @@ SELECT
     c.latency_s AS predicted_s,
     -- Natural logarithm of predicted / measured time. Above 0, the predicted time is too long.
     LN(c.latency_s / NULLIF(x.latency_s, 0e0)) AS log_ratio,
-    -- Tenth percentile of the predicted time; null if unknown. [s]
-    c.latency_s * b.low_factor AS p10_s,
-    -- Ninetieth percentile of the predicted time; null if unknown. [s]
-    c.latency_s * b.high_factor AS p90_s,
+    c.p10_s,
+    c.p90_s,
     -- True if the measured time is between these percentiles; null if they are unknown.
-    x.latency_s BETWEEN c.latency_s * b.low_factor AND c.latency_s * b.high_factor AS is_inside,
+    x.latency_s BETWEEN c.p10_s AND c.p90_s AS is_inside,
     -- Share of the predicted time in which the device waits: the call, dispatch and gaps.
     c.overhead_s / NULLIF(c.latency_s, 0e0) AS overhead_fraction
 FROM measurement AS x
 INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
 INNER JOIN model AS m ON m.model = i.model
-INNER JOIN run AS r
-    ON r.run.model = m.model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
-    AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = COALESCE(x.sequence, m.default_sequence)
-INNER JOIN run_cost AS c ON c.run = r.run AND c.hardware = x.hardware
-LEFT JOIN part_band AS b
-    ON b.hardware = x.hardware AND b.backend = r.run.backend AND b.batch_class = r.batch_class AND b.quantity = 'latency'
+INNER JOIN model_latency AS c
+    ON c.model = m.model AND c.hardware = x.hardware AND c.backend = x.backend AND c.precision = x.precision AND c.batch = x.batch
+    AND c.memory_format = x.memory_format AND c.phase <> 'decode' AND c.sequence = COALESCE(x.sequence, m.default_sequence)
 WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')

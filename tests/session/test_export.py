@@ -336,9 +336,9 @@ def test_what_is_at_hand_is_written_and_kernels_are_not_evaluated(
         "part_difference",
     }
     assert counts == [len(steps)]
-    (line,) = (line for line in said if line.startswith("begin with model_report, recommendation,"))
+    (line,) = (line for line in said if line.startswith("begin with mart.runs;"))
     assert "large reports, of kernels (kernel_latency, kernel_energy)" in line and "--views names some, --full writes all" in line
-    assert steps[0] == "facts"
+    assert all(step.startswith("mart.") for step in steps[:7]) and steps[7] == "facts"
 
 
 def test_full_writes_every_report(db: Session, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_what_a_file_says_is_taken_and_what_is_not_is_named(file: Path, tmp_path
     warned: list[str] = []
     shutil.copy(file, tmp_path / "mine.duckdb")
     with Session(tmp_path / "mine.duckdb", messages=Messages(warn=warned.append)) as db:
-        db.measurements.import_(path, map=["model=net", "hardware_name=device", "latency_s=ms*1e-3"])
+        db.measurements.import_(path, map=["model=net", "hardware=device", "latency_s=ms*1e-3"])
         rows = db.sql("SELECT batch, precision, backend FROM measurement ORDER BY measurement_id").rows()
         scored = db.sql("SELECT DISTINCT measured_s, model, batch, precision FROM prediction_error").rows()
         unscored = db.sql("SELECT reason FROM unscored_measurement ORDER BY ALL")["reason"].to_list()

@@ -60,7 +60,7 @@ def test_the_shipped_views_give_the_same_columns() -> None:
     with duckdb.connect() as connection:
         for row_type in database.TABLES:
             connection.execute(ddl.create_table(row_type))
-        for view in (v for v in views.load() if v.layer != layers.ANSWER):
+        for view in (v for v in views.load() if v.layer not in (layers.ANSWER, layers.MART)):
             outputs = connection.execute(f"DESCRIBE {view.body}").fetchall()
             definition = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind, *_ in outputs)
             if view.layer in layers.MODELS:

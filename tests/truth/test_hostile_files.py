@@ -21,7 +21,7 @@ from charz.ingest.measurements import files, limits
 from charz.schema.errors import CharzError
 
 TRACE = files.TraceContext("h100_sxm5_80", "resnet50", "eager")
-MAPPING = ("model=net", "hardware_name=dev", "latency_s=ms*1e-3", "batch=n")
+MAPPING = ("model=net", "hardware=dev", "latency_s=ms*1e-3", "batch=n")
 
 
 def refused(path: Path, message: str, mapping: Sequence[str] = ()) -> None:

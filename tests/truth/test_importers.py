@@ -51,7 +51,7 @@ def test_timm_file_with_other_columns_says_which_are_missing(tmp_path: Path) -> 
 def test_mapped_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("net,dev,ms,n\nresnet50,2x NVIDIA T4,4.0,8\n")
-    mapping = ["model=net", "hardware_name=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
+    mapping = ["model=net", "hardware=dev", "latency_s=ms*1e-3", "batch=n", "precision:=half", "backend:=compile"]
     (row,) = mapped.read(path, mapping, "mine").frame.to_dicts()
     assert (row["hardware_name"], row["device_count"]) == ("NVIDIA T4", 2)
     assert (row["precision"], row["backend"]) == ("fp16", "inductor")
@@ -67,7 +67,7 @@ def test_columns_called_like_fields_map_themselves(tmp_path: Path) -> None:
     path.write_text(
         "net,part,batch,precision,latency_s,ms,note,rig,source_id\nresnet50,T4,4,half,9.0,500,a,7,x\nresnet50,T4,2,,9.0,250,b,7,x\n"
     )
-    found = mapped.read(path, ["model=net", "hardware_name=part", "latency_s=ms*1e-3", "mode:=single_stream"], "mine")
+    found = mapped.read(path, ["model=net", "hardware=part", "latency_s=ms*1e-3", "mode:=single_stream"], "mine")
     rows = found.frame.select("batch", "precision", "latency_s", "throughput_per_s", "note", "mode", "source_id").rows()
     assert rows == [
         (4, "fp16", 0.5, 8.0, "a", "single_stream", "mine"), (2, "fp32", 0.25, 8.0, "b", "single_stream", "mine")
@@ -78,14 +78,14 @@ def test_columns_called_like_fields_map_themselves(tmp_path: Path) -> None:
 
 def test_a_file_with_the_names_of_fields_needs_no_map(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
-    path.write_text("model,hardware_name,latency_s,batch\nresnet50,T4,0.5,8\n")
+    path.write_text("model,hardware,latency_s,batch\nresnet50,T4,0.5,8\n")
     batch = files.read(path, [], None, files.TraceContext(None, None, "eager"))
     assert batch.frame.select("model", "batch", "throughput_per_s").rows() == [("resnet50", 8, 16.0)]
 
 
 def test_a_column_of_another_kind_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
-    path.write_text("model,hardware_name,latency_s,batch\nresnet50,T4,0.5,eight\n")
+    path.write_text("model,hardware,latency_s,batch\nresnet50,T4,0.5,eight\n")
     with pytest.raises(CharzError, match=r"batch is not a number everywhere.*--map batch:=VALUE"):
         mapped.read(path, [], "mine")
 
@@ -93,9 +93,9 @@ def test_a_column_of_another_kind_is_named_with_what_to_do(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        (["model=net"], "no column is mapped to hardware_name"),
-        (["model=nett", "hardware_name=dev"], "unknown column"),
-        (["modell=net", "hardware_name=dev"], "unknown field"),
+        (["model=net"], "no column is mapped to hardware"),
+        (["model=nett", "hardware=dev"], "unknown column"),
+        (["modell=net", "hardware=dev"], "unknown field"),
         (["model net"], "not a mapping"),
     ],
 )
@@ -215,7 +215,7 @@ def test_real_collection(name: str, row_type: type, least: int) -> None:
 
 
 def _read(path: Path, *mapping: str, source: str | None = None) -> files.Batch:
-    usual = ["model=net", "hardware_name:=t4", "latency_s=ms*1e-3"]
+    usual = ["model=net", "hardware:=t4", "latency_s=ms*1e-3"]
     return files.read(path, [*usual, *mapping], source, files.TraceContext(None, None, "eager"))
 
 
@@ -260,7 +260,7 @@ def test_bad_files_are_one_line(tmp_path: Path, content: bytes, mapping: tuple[s
 def test_broken_parquet_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.parquet"
     path.write_bytes(b"PAR1 no more")
-    for mapping in ([], ["model=net", "hardware_name:=t4"]):
+    for mapping in ([], ["model=net", "hardware:=t4"]):
         with pytest.raises(CharzError, match=r"cannot be read: .*mine\.parquet"):
             files.read(path, mapping, None, files.TraceContext(None, None, "eager"))
 

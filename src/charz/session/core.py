@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from charz.schema.conditions import CLIENTS_FROM
 from charz.schema.errors import CharzError
 
 from .axes import check_size
@@ -208,7 +209,8 @@ class Core(Targets):
         query = f"SELECT min(scenario_id), {', '.join(same)} FROM scenario GROUP BY ALL"
         held = {tuple(values): number for number, *values in (writing or self.connection()).execute(query).fetchall()}
         known = set(held.values())
-        highest = max(known, default=0)
+        # Clients' rows have the numbers of a sequence, which must not meet a number given here.
+        highest = max((number for number in known if number < CLIENTS_FROM), default=0)
         rows = []
         for row in wanted:
             number = held.setdefault(tuple(row[name] for name in same), highest + 1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from charz import sandbox
 from charz.schema.errors import unknown_name
 from charz.schema.units import UNITS, ending
+from charz.sql.layers import MART, MARTS
 
 from ..answer import Rows, answer
 from ..parameters import Text
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
 _AT_HAND = "CASE WHEN at_hand <> '' THEN 'answer.' || view END"
 
-_CATALOG = f"SELECT layer, view, {_AT_HAND}, description FROM view_catalog ORDER BY layer, view"
+_NAMED = f"CASE WHEN layer = '{MART}' THEN '{MARTS}.' ELSE '' END || view"
 
-_VIEWS = "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'"
+_CATALOG = f"SELECT layer, {_NAMED}, {_AT_HAND}, description FROM view_catalog ORDER BY layer, view"
+
+_VIEWS = f"""SELECT CASE schema_name WHEN '{MARTS}' THEN '{MARTS}.' ELSE '' END || view_name, comment FROM duckdb_views()
+    WHERE NOT internal AND schema_name IN ('main', '{MARTS}')"""
 
 _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main'"
 
@@ -66,6 +70,8 @@ class Schema(Sql):
         if name not in known:
             raise unknown_name("view or table", name, known, "`charz schema` lists them")
         self.messages.remark(f"{name}: {known[name] or ''}")
+        if name.startswith(f"{MARTS}."):
+            place, _, name = name.partition(".")
         return _listed(connection.execute(f"{_COLUMNS} ORDER BY column_index", [place, name]).fetchall())
 
     def _of_query(self, query: str) -> Rows:

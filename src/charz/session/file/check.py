@@ -59,7 +59,7 @@ class Check(Core):
         query = "SELECT view FROM view_catalog WHERE kind = 'table' ORDER BY position"
         differing = maintain.differences(self.connection(), grid.scope(every).runs)
         done("maintained tables")
-        text = "The rows equal those of the view of the same name; `charz refresh` evaluates the table again."
+        text = "The rows equal those of the view of the same name; `charz doctor --repair` evaluates the table again."
         names = [name for (name,) in self.connection().execute(query).fetchall()]
         return [("maintained table", name, differing.get(name, 0), text) for name in names]
 

@@ -50,7 +50,7 @@ class Doctor(Check, Refresh):
         if repair:
             with self.changing(create=False, repairs=True) as connection:
                 views.install(connection)
-                self._refreshed(connection)
+                self._refreshed(connection, every=True)
         if section == "invariants":
             return self._violations(self._grid(models, on), every)
         self._is_lenient = True

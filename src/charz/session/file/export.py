@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from charz.schema import damage, ddl, disk
+from charz.schema import ddl
 from charz.schema.errors import CharzError, unknown_name
 from charz.sql.keys import TARGET as KEYS
 from charz.sql.keys import place
-from charz.sql.layers import ANSWER, REPORT
+from charz.sql.layers import ANSWER, MART, MARTS, REPORT
 
 from ..answer import Rows, answer
 from ..axes import names, sizes
@@ -20,6 +19,8 @@ from ..core import Core
 from ..parameters import Backends, Batches, File, Names, Parts, Precisions, Sequences, Text
 from ..question import Question
 from ..scoped import Scoped
+from . import mart
+from .export_limits import MEMORY, memory_limited, writable
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,8 +40,6 @@ ANSWER_BYTE = {"parquet": 400, "csv": 4400, "duckdb": 1900}
 TILES = "kernel_tile"
 """Report of all candidate tiles, as large as all other reports together."""
 
-FIRST = ("model_report", "recommendation", "inference_cost", "part_list", "hardware_value")
-"""Reports that answer most questions of other tools."""
 
 KERNELS = ("kernel_latency", "kernel_energy")
 """Reports that show the time and energy of each kernel."""
@@ -48,14 +47,12 @@ KERNELS = ("kernel_latency", "kernel_energy")
 ROWS_AT_ONCE = 122_880
 """Number of rows read together."""
 
-MEMORY = "1GB"
-"""Memory limit of DuckDB; it spills more to disk."""
-
 
 @dataclass(frozen=True, slots=True)
 class Contents:
     """Content of an export."""
 
+    mart: Sequence[mart.Exported]
     tables: Sequence[str]
     views: Sequence[str]
     statements: str
@@ -65,11 +62,16 @@ class Contents:
     keys: Mapping[str, Sequence[str]]
     """Columns that identify the rows of each relation, where they are declared."""
 
+    @property
+    def kinds(self) -> dict[str, Sequence[str]]:
+        """Names of the relations by kind, in the order in which they are written."""
+        return {"mart": [one.name for one in self.mart], "table": self.tables, "view": self.views}
+
 
 class _Wanted:
     """Relations to be written, grouped by how they are evaluated."""
 
-    def __init__(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, contents: Contents, connection: duckdb.DuckDBPyConnection) -> None:
         from charz.schema import database
         from charz.sql.installed import catalog
         from charz.sql.layers import MODELS
@@ -77,7 +79,12 @@ class _Wanted:
 
         known: Catalog = catalog(connection)
         facts = {t.TABLE: tuple(t.model_fields) for t in database.TABLES}
-        self.names = names
+        names = [*contents.tables, *contents.views]
+        self.mart = [one for one in contents.mart if not one.is_live]
+        """Relations of the mart that read parts, runs and answers at hand."""
+        self.of_kernels = [one for one in contents.mart if one.is_live]
+        """Relations of the mart that are evaluated kernel by kernel."""
+        self.names = [one.name for one in contents.mart] + names
         self.columns = facts | {r.name: r.columns for r in known.relations.values()}
         self.own = [name for name in names if name not in self.columns]
         """Views of the user."""
@@ -98,7 +105,8 @@ class _Wanted:
         """Relations of kernels of runs on parts."""
         self.of_runs = [name for name in live if name not in self.of_parts]
         """Relations of runs alone."""
-        self.portioned = [*self.of_runs, *self.of_parts]
+        costs = [name for one in self.of_kernels for name in one.relation.reads if name in known.relations]
+        self.portioned = [*dict.fromkeys([*self.of_runs, *self.of_parts, *costs])]
 
 
 def _large(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -139,22 +147,29 @@ class Export(Core):
         format: Annotated[Literal["parquet", "csv", "duckdb"], Text("Kind of file.")] = "parquet",
         storage: Annotated[str, Text("Oldest version of DuckDB that can read --format duckdb.")] = "v2.0.0",
         for_: Annotated[Literal["files", "spark"], Text("`spark` exports the rows for --engine.")] = "files",
-        force: Annotated[bool, Text("Write more than a gigabyte of answers.")] = False,
+        dashboard: Annotated[bool, Text("Write one HTML page of all models and parts, with filters, instead of a folder.")] = False,
+        force: Annotated[bool, Text("Write more than a gigabyte of answers, or over a page of another program.")] = False,
     ) -> Rows:
         """Write every table and every answer to files for other tools.
 
-        By default only the reports of runs and of parts are written, from answers at hand. Reports of kernels, of pairs of parts and of
-        changes are large: `--views` names some of these, `--full` writes all.
+        FOLDER/mart, or the schema `mart`, has what most tools need: models, parts, runs, prices, measurements, sources and predictions, each
+        with one row a key. Of the reports, only those of runs and of parts are written by default, from answers at hand. Reports of kernels,
+        of pairs of parts and of changes are large: `--views` names some of these, `--full` writes all, with the kernels, modules and operators
+        of the mart.
 
         FOLDER/table and FOLDER/view contain a file for each relation. FOLDER/load.sql loads the table files and creates the views in
         DuckDB: a copy that answers, but without the triggers that update answers after an edit. With `--format duckdb` the tables of one
         file contain both. A batch, sequence, precision or backend replaces those of the file's scenarios.
+
+        `--dashboard` writes FOLDER as one HTML file, which needs no network: every stored run of the models on the parts.
 
         With `--for spark`, FOLDER, which may be in an object store, receives the rows that the models read, in separate files for each model, for
         `--engine`. Repeated exports write only new rows. Its load.sql creates the views of the models in an engine that runs in that folder.
         """
         from charz.sql import evaluate
 
+        if dashboard:
+            return self._dashboard(Path(folder), names(models), names(on), force)
         if for_ == "spark":
             options = (on, batch, sequence, precision, backend, views, tiles, full)
             if format != "parquet" or any((*options, self._scope.hardware, self._scope.scenarios)):
@@ -168,13 +183,13 @@ class Export(Core):
             names(models), names(on), sizes(batch), sizes(sequence), names(precision), names(backend)
         )
         large = _large(connection)
-        contents = _for_files(connection, names(views), set() if full else large, tiles, format)
-        with _memory_limited(connection), _writable(folder):
+        contents = _for_files(connection, names(views), set() if full else large, tiles, format, full)
+        with memory_limited(connection), writable(folder):
             kernels = evaluate.kernel_count(connection, scope)
             self._check_size(kernels, _share(connection, contents.views, large), format, force)
-            wanted = _Wanted([*contents.tables, *contents.views], connection)
+            wanted = _Wanted(contents, connection)
             counts = dict.fromkeys(wanted.names, 0)
-            steps = 1 + len(wanted.own) + len(wanted.summed)
+            steps = 1 + len(wanted.mart) + len(wanted.own) + len(wanted.summed)
             steps += evaluate.portion_count(connection, scope, wanted.portioned) if wanted.portioned else 0
             with (
                 _target(folder, format, storage, contents) as target,
@@ -182,13 +197,31 @@ class Export(Core):
             ):
                 for name, reader in self._readers(connection, scope, wanted, limited, done):
                     counts[name] += target.append(name, reader)
-        if not views and (first := [name for name in FIRST if name in contents.views]):
+        if not views:
             held_back = f"of kernels ({', '.join(KERNELS)}), pairs and changes"
             left = "" if full else f"; left out: {len(large)} large reports, {held_back}: --views names some, --full writes all"
-            self.messages.remark(f"begin with {', '.join(first)}; view_column describes each column{left}")
-        kinds = {"table": contents.tables, "view": contents.views}
-        rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in kinds.items() for name in listed]
+            self.messages.remark(f"begin with {MARTS}.runs; view_column describes each column{left}")
+        rows = [(kind, name, counts[name], target.byte(name)) for kind, listed in contents.kinds.items() for name in listed]
         return Rows(("kind", "name", "row_count", "file_byte"), rows)
+
+    def _dashboard(self, page: Path, models: Sequence[str], parts: Sequence[str], force: bool) -> Rows:
+        """Write the stored runs of some models on some parts, by default all, as one page."""
+        from charz.schema import user_file
+        from charz.sql.scopes import listed
+
+        from ..page import dashboard
+
+        user_file.check(page, force)
+        chosen = [self.model_name(name) for name in models] or list(self._scope.models) or self._names("model")
+        named = [self.part_name(name) for name in parts] or list(self._scope.hardware) or self._names("hardware")
+        shown = ", ".join(dashboard.COLUMNS)
+        query = f"SELECT {shown} FROM {MARTS}.runs JOIN (SELECT hardware, family FROM {MARTS}.parts) USING (hardware)"
+        where = f"WHERE latency_s IS NOT NULL AND model IN {listed(chosen)} AND hardware IN {listed(named)}"
+        rows = self.connection().execute(f"{query} {where} ORDER BY model, hardware, scenario_id").fetchall() if chosen else []
+        if not rows:
+            raise CharzError("no answers at hand", str(self.path), next="`charz ingest MODEL` adds a model, `charz refresh` its answers")
+        user_file.write(page, dashboard.text(f"{len(chosen)} models on {len(named)} parts", rows), force)
+        return Rows(("kind", "name", "row_count", "file_byte"), [("dashboard", str(page), len(rows), page.stat().st_size)])
 
     def _export_rows(self, folder: str, models: Sequence[str]) -> Rows:
         """Update the rows for an engine."""
@@ -200,7 +233,7 @@ class Export(Core):
         if not self._names("model"):
             raise CharzError("no models yet", str(self.path), next="`charz ingest efficientnet_b0` adds one")
         store, known = Store(folder), self._relations()
-        with _memory_limited(connection), connection.cursor() as cursor:
+        with memory_limited(connection), connection.cursor() as cursor:
             fresh = [m for m in rows.fresh_models(cursor, known, store) if not chosen or m in chosen]
             with self.messages.progress("export", 1 + len(fresh)) as done:
                 written = rows.append(cursor, known, store, chosen or None, done)
@@ -260,6 +293,11 @@ class Export(Core):
         from charz.sql import evaluate, holder
         from charz.sql.installed import catalog
 
+        whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
+        for one in wanted.mart:
+            yield one.name, whole.sql(one.limited(limited)).to_arrow_reader(ROWS_AT_ONCE)
+            done(one.name)
+        whole.close()
         with connection.cursor() as cursor:
             known = catalog(cursor)
             holder.hold(cursor, scope, wanted.once, known)
@@ -279,6 +317,8 @@ class Export(Core):
                 for portion in evaluate.evaluated(cursor, scope, wanted.portioned, done):
                     for name in (*(wanted.of_runs if portion.is_first else ()), *wanted.of_parts):
                         yield name, _reader(cursor, ddl.quote(name))
+                    for one in wanted.of_kernels:
+                        yield one.name, _reader(cursor, f"({one.query})")
 
     def _say_fixed(self, models: Sequence[str], batches: Sequence[int], sequences: Sequence[int]) -> None:
         """Warn of models that have no run of the named sizes."""
@@ -336,7 +376,12 @@ def _share(connection: duckdb.DuckDBPyConnection, views: Sequence[str], large: s
 
 
 def _for_files(
-    connection: duckdb.DuckDBPyConnection, views: Sequence[str], left_out: set[str], with_tiles: bool, format: str
+    connection: duckdb.DuckDBPyConnection,
+    views: Sequence[str],
+    left_out: set[str],
+    with_tiles: bool,
+    format: str,
+    with_kernels: bool,
 ) -> Contents:
     """Select the named reports, or all but the excluded ones."""
     known = _reports(connection)
@@ -346,8 +391,14 @@ def _for_files(
     chosen = views or [name for name in known if (with_tiles if name == TILES else name not in left_out)]
     tables = _listed(connection, _TABLES)
     written = [*tables, *chosen]
+    first = mart.relations(connection, with_kernels)
     return Contents(
-        tables, chosen, _load_script(connection, tables, format), _texts(connection, written), _keys(connection, written)
+        first,
+        tables,
+        chosen,
+        _load_script(connection, tables, format),
+        _texts(connection, written) | mart.texts(connection),
+        {one.name: one.relation.grain for one in first} | _keys(connection, written),
     )
 
 
@@ -385,11 +436,11 @@ def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], f
     """Return statements that make the tables from the files and then the views; they run in the folder."""
     # Empty texts are written as "" and missing ones as nothing, which keeps them apart.
     options = ", HEADER, ALLOW_QUOTED_NULLS false" if format == "csv" else ""
-    made = _listed(connection, _TABLES.replace("table_name", "sql", 1))
+    made = [*_listed(connection, _SEQUENCES), *_listed(connection, _TABLES.replace("table_name", "sql", 1))]
     filled = [
         f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format}')} (FORMAT {format}{options});" for t in tables
     ]
-    query = f"SELECT view, body FROM view_catalog WHERE kind = 'view' AND layer <> '{ANSWER}' ORDER BY position"
+    query = f"SELECT view, body FROM view_catalog WHERE kind = 'view' AND layer NOT IN ('{ANSWER}', '{MART}') ORDER BY position"
     views = [f"CREATE VIEW {ddl.quote(name)} AS\n{body};" for name, body in connection.execute(query).fetchall()]
     return "\n".join([*made, *filled, *views]) + "\n"
 
@@ -399,38 +450,17 @@ def _target(folder: Path, format: str, storage: str, contents: Contents) -> Targ
 
     if format == "duckdb":
         return Database(folder, storage, MEMORY, contents.texts, contents.keys)
-    kinds = {"table": contents.tables, "view": contents.views}
-    places = {name: f"{kind}/{name}" for kind, listed in kinds.items() for name in listed}
-    return Folder(folder, format, places, {"load.sql": contents.statements}, contents.views)
-
-
-@contextlib.contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    """Report a full disk or a missing right in one line."""
-    import duckdb
-
-    try:
-        yield
-    except (OSError, duckdb.Error) as error:
-        if disk.is_full(error):
-            raise disk.full(folder) from error
-        if not isinstance(error, OSError | duckdb.IOException) or damage.is_found(error):
-            raise
-        raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
-
-
-@contextlib.contextmanager
-def _memory_limited(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Limit the engine's memory to what an export needs."""
-    ((before,),) = connection.execute("SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'").fetchall()
-    connection.execute(f"SET memory_limit = '{MEMORY}'")
-    try:
-        yield
-    finally:
-        connection.execute(f"SET memory_limit = '{before}'")
+    places = {
+        name: f"{kind}/{name.removeprefix(f'{MARTS}.') if kind == MARTS else name}"
+        for kind, listed in contents.kinds.items()
+        for name in listed
+    }
+    for_people = [*contents.kinds["mart"], *contents.views]
+    return Folder(folder, format, places, {"load.sql": contents.statements}, for_people)
 
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY table_name"
+_SEQUENCES = "SELECT sql FROM duckdb_sequences() WHERE schema_name = 'main' AND NOT temporary ORDER BY sequence_name"
 _VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' AND NOT temporary ORDER BY 1"
 _INNER = f"SELECT view FROM view_catalog WHERE layer <> '{REPORT}'"
 

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from charz.schema import ddl, unfinished, user_file
 from charz.schema.errors import CharzError
 from charz.sql.keys import KEYS, RUN, fields, natural
+from charz.sql.layers import MARTS
+
+from .mart import quoted
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow
 
 
-KEYED_ROWS = 1_000_000
-"""Largest number of rows of a table with a primary key: the index takes about 100 bytes a row."""
+KEYED_ROWS = {True: 1_000_000, False: 10_000}
+"""Largest number of rows of a relation with a primary key, by whether it is of the mart. The index takes about 100 bytes a row, more than
+the rows themselves."""
 
 
 class Target(Protocol):
@@ -112,16 +116,18 @@ class Database:
     def __enter__(self) -> Self:
         import duckdb
 
+        from charz.schema.database import BLOCK_BYTE
+
         self._check_is_new()
         with contextlib.ExitStack() as held:
             self.part = held.enter_context(unfinished.folder(self.path)) / self.path.name
             self.connection = held.enter_context(duckdb.connect(config={"memory_limit": self.memory}))
-            place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)})"
+            place = f"{ddl.literal(str(self.part))} AS exported (STORAGE_VERSION {ddl.literal(self.storage)}, BLOCK_SIZE {BLOCK_BYTE})"
             try:
                 self.connection.execute(f"ATTACH {place}")
             except duckdb.InvalidInputException as error:
                 raise CharzError("unknown storage", self.storage, "a version of DuckDB", "write e.g. v1.5.0") from error
-            self.connection.execute("USE exported")
+            self.connection.execute(f"USE exported; CREATE SCHEMA {MARTS}")
             self.held = held.pop_all()
         return self
 
@@ -137,13 +143,13 @@ class Database:
     def _declare_keys(self) -> None:
         """Declare primary keys, by which other tools join, except for tables whose index exceeds the memory, and for keys with nulls."""
         for name, key in self.keys.items():
-            if not 0 < self.counts.get(name, 0) <= KEYED_ROWS:
+            if not 0 < self.counts.get(name, 0) <= KEYED_ROWS[name.startswith(f"{MARTS}.")]:
                 continue
             columns = natural(key)
             listed = ", ".join(map(ddl.quote, columns))
             nulls = " OR ".join(f"{ddl.quote(column)} IS NULL" for column in columns)
-            if not _count(self.connection, f"SELECT COUNT(*) FROM {ddl.quote(name)} WHERE {nulls}"):
-                self.connection.execute(f"ALTER TABLE {ddl.quote(name)} ADD PRIMARY KEY ({listed})")
+            if not _count(self.connection, f"SELECT COUNT(*) FROM {quoted(name)} WHERE {nulls}"):
+                self.connection.execute(f"ALTER TABLE {quoted(name)} ADD PRIMARY KEY ({listed})")
 
     def _check_is_new(self) -> None:
         if self.path.exists():
@@ -154,15 +160,15 @@ class Database:
         self.connection.register("arriving", reader)
         rows = f"SELECT {', '.join(fields(reader.schema.names))} FROM arriving"
         if name not in self.counts:
-            count = _count(self.connection, f"CREATE TABLE {ddl.quote(name)} AS {rows}")
+            count = _count(self.connection, f"CREATE TABLE {quoted(name)} AS {rows}")
             texts = self.texts.get(name, {})
             if "run" in texts:
                 texts = {column: text for column, text in texts.items() if column != "run"} | {key: KEYS[key] for key in RUN}
             for column, text in texts.items():
-                place = f"COLUMN {ddl.quote(name)}.{ddl.quote(column)}" if column else f"TABLE {ddl.quote(name)}"
+                place = f"COLUMN {quoted(name)}.{ddl.quote(column)}" if column else f"TABLE {quoted(name)}"
                 self.connection.execute(f"COMMENT ON {place} IS {ddl.literal(text)}")
         else:
-            count = _count(self.connection, f"INSERT INTO {ddl.quote(name)} {rows}")
+            count = _count(self.connection, f"INSERT INTO {quoted(name)} {rows}")
         self.counts[name] = self.counts.get(name, 0) + count
         return count
 

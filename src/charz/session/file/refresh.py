@@ -26,7 +26,7 @@ class Refresh(Core):
 
     @answer(is_writing=True)
     def refresh(self) -> Rows:
-        """Evaluate every maintained table again, restore its triggers, and fill missing answers at hand.
+        """Fill missing answers at hand; in a file without triggers, evaluate every maintained table again and restore the triggers.
 
         It is for a file with changed facts (`answer_state` counts missing answers) or without triggers, as after EXPORT DATABASE; `charz
         doctor --invariants` detects both. It returns the rows that differed and the answers that were filled. With `--engine` the engine
@@ -45,14 +45,15 @@ class Refresh(Core):
                 f"compiled by rules that have changed since (backend, fusion_rule, operator_class, precision, precision_policy): {', '.join(stale)};"
                 " `charz ingest MODEL` compiles one again"
             )
-        self.messages.remark("every maintained table equals its view, and every answer is at hand")
+        self.messages.remark("every answer is at hand")
         return Rows(("table", "rows"), [*sorted(changed.items()), *([("answer.stored", filled)] if filled else [])])
 
-    def _refreshed(self, connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, int], int]:
-        """Rebuild everything that depends on facts; return the number of different rows of each maintained table, and of filled answers."""
-        from charz.sql import answers, maintain
+    def _refreshed(self, connection: duckdb.DuckDBPyConnection, every: bool = False) -> tuple[dict[str, int], int]:
+        """Rebuild what depends on facts; return the number of different rows of each maintained table, and of filled answers. Triggers keep the
+        tables equal to their views, so only a file that lacks one, or `every`, evaluates the tables."""
+        from charz.sql import answers, maintain, triggers
 
-        changed = maintain.refresh(connection)
+        changed = maintain.refresh(connection) if every or not triggers.are_kept(connection) else {}
         return changed, self._filled(connection, answers.missing(connection))
 
     def _filled_by_engine(self) -> int:

@@ -22,22 +22,22 @@ def text(title: str, subtitle: str, found: Sequence[Section], options: str) -> b
     """Render the page. `options` make `charz sql` answer for the same run."""
     made = datetime.now(UTC).strftime("%Y-%m-%d")
     body = "".join(_section(section, options) for section in found)
-    links = "".join(f'<a href="#{s.name}">{_text(s.title)}</a>' for s in found)
+    links = "".join(f'<a href="#{s.name}">{escaped(s.title)}</a>' for s in found)
     specs = [chart for section in found for chart in section.charts]
     trees = {section.name: list(section.tree) for section in found if section.tree}
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{_text(title)}</title><style>{_file('page.css')}</style></head><body>",
-            f"<header><h1>{_text(title)}</h1><p>{_text(subtitle)}</p><nav>{links}</nav>",
+            f"<title>{escaped(title)}</title><style>{resource('page.css')}</style></head><body>",
+            f"<header><h1>{escaped(title)}</h1><p>{escaped(subtitle)}</p><nav>{links}</nav>",
             '<button id="theme" type="button">Light or dark</button></header>',
             f"<main>{body}</main>",
             f"<footer>Predicted by charz {charz.__version__} on {made}. Click a number for its meaning; copy a table's SQL to ask again.</footer>",
             '<dialog id="about"><div></div><form method="dialog"><button>Close</button></form></dialog>',
-            f'<script type="application/json" id="charts">{_json(specs)}</script>',
-            f'<script type="application/json" id="trees">{_json(trees)}</script>',
-            f"<script>{_library()}</script><script>{_file('page.js')}</script></body></html>\n",
+            f'<script type="application/json" id="charts">{embedded(specs)}</script>',
+            f'<script type="application/json" id="trees">{embedded(trees)}</script>',
+            f"<script>{_library()}</script><script>{resource('page.js')}</script></body></html>\n",
         )
     ).encode()
 
@@ -50,7 +50,7 @@ def _section(section: Section, options: str) -> str:
         for i, table in enumerate(section.tables)
     )
     return (
-        f'<section id="{section.name}"><h2>{_text(section.title)}</h2><p class="finding">{_text(section.finding)}</p>'
+        f'<section id="{section.name}"><h2>{escaped(section.title)}</h2><p class="finding">{escaped(section.finding)}</p>'
         f"{charts}{tree}{tables}</section>"
     )
 
@@ -61,21 +61,21 @@ def _table(table: Table, options: str, is_open: bool) -> str:
     if len(table.rows) == 1:
         (row,) = table.rows
         body = "".join(
-            f"<tr><th>{_text(name)}</th>{_cell(value, column, table)}</tr>"
+            f"<tr><th>{escaped(name)}</th>{_cell(value, column, table)}</tr>"
             for name, column, value in zip(names, table.columns, row, strict=True)
         )
         head = ""
     else:
-        head = f"<thead><tr>{''.join(f'<th>{_text(name)}</th>' for name in names)}</tr></thead>"
+        head = f"<thead><tr>{''.join(f'<th>{escaped(name)}</th>' for name in names)}</tr></thead>"
         body = "".join(
             f"<tr>{''.join(_cell(value, column, table) for column, value in zip(table.columns, row, strict=True))}</tr>"
             for row in table.rows
         )
     command = f"charz sql {_quoted(table.sql)} {options}".strip()
     return (
-        f"<details{' open' if is_open else ''}><summary>{_text(table.about or 'Table')}{_counted(table)}</summary>"
-        f'<p class="sql"><button type="button" data-copy="{_text(command)}">Copy SQL</button>'
-        f"<code>{_text(table.sql)}</code></p>"
+        f"<details{' open' if is_open else ''}><summary>{escaped(table.about or 'Table')}{_counted(table)}</summary>"
+        f'<p class="sql"><button type="button" data-copy="{escaped(command)}">Copy SQL</button>'
+        f"<code>{escaped(table.sql)}</code></p>"
         f'<div class="scroll"><table class="{"list" if head else "facts"}">{head}<tbody>{body}</tbody></table></div></details>'
     )
 
@@ -92,15 +92,15 @@ def _cell(value: Any, column: str, table: Table) -> str:
         )
         about = f"{column}: {exact}" if exact else column
         meaning = table.texts.get(column, "")
-        label = _text(shown(value, column))
-        return f'<td class="number"><button type="button" data-about="{_text(about)}" data-meaning="{_text(meaning)}">{label}</button></td>'
+        label = escaped(shown(value, column))
+        return f'<td class="number"><button type="button" data-about="{escaped(about)}" data-meaning="{escaped(meaning)}">{label}</button></td>'
     word = str(value)
     if word.startswith(("https://", "http://")):
-        return f'<td><a href="{_text(word)}" rel="noreferrer">{_text(word)}</a></td>'
-    return f"<td>{_text(word)}</td>"
+        return f'<td><a href="{escaped(word)}" rel="noreferrer">{escaped(word)}</a></td>'
+    return f"<td>{escaped(word)}</td>"
 
 
-def _text(value: str) -> str:
+def escaped(value: str) -> str:
     return escape(printable(str(value)), quote=True)
 
 
@@ -109,7 +109,7 @@ def _quoted(sql: str) -> str:
     return "'" + sql.replace("'", "'\\''") + "'"
 
 
-def _json(value: Any) -> str:
+def embedded(value: Any) -> str:
     """Write JSON for a script element in HTML: without `<` and without infinities."""
     return json.dumps(_finite(value), allow_nan=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
 
@@ -122,7 +122,7 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _file(name: str) -> str:
+def resource(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,92 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const grid = document.getElementById("grid"), told = document.getElementById("told");
+const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
+const get = (row, name) => { const value = row[column[name]]; return data.words[name] && value !== null ? data.words[name][value] : value; };
+const filters = ["family", "backend", "precision", "batch"];
+let order = null;
+
+function shown(value, unit) {
+  if (value === null || value === undefined) return "";
+  if (unit === "byte") {
+    const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(value, 1)) / 10)));
+    return `${Number((value / 2 ** (10 * power)).toPrecision(3))} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  }
+  if (value === 0) return `0 ${unit}`;
+  const power = Math.max(-4, Math.min(4, Math.floor(Math.log10(Math.abs(value)) / 3)));
+  return `${Number((value / 1000 ** power).toPrecision(3))} ${["p", "n", "µ", "m", "", "k", "M", "G", "T"][power + 4]}${unit}`;
+}
+
+function option(select, value, label) {
+  const found = document.createElement("option");
+  found.value = value; found.textContent = label; select.append(found);
+}
+
+function chosen() {
+  const wanted = Object.fromEntries(filters.map((name) => [name, document.getElementById(name).value]));
+  const text = document.getElementById("part").value.toLowerCase();
+  return data.rows.filter((row) =>
+    filters.every((name) => wanted[name] === "" || (wanted[name] === "usual" ? get(row, "is_default") : String(get(row, name)) === wanted[name]))
+    && (String(get(row, "hardware")).toLowerCase().includes(text)));
+}
+
+function draw() {
+  const metric = data.metrics[document.getElementById("metric").value];
+  const better = (a, b) => a === null ? false : b === undefined || (metric.is_high ? a > b : a < b);
+  const parts = new Map();
+  let count = 0;
+  for (const row of chosen()) {
+    const value = get(row, metric.column), part = get(row, "hardware"), model = get(row, "model");
+    if (!parts.has(part)) parts.set(part, { simulated: get(row, "is_simulated"), cells: new Map() });
+    const cells = parts.get(part).cells, before = cells.get(model);
+    if (better(value, before && before.value)) cells.set(model, { value, row });
+    count += 1;
+  }
+  const models = data.words.model.filter((model) => [...parts.values()].some((part) => part.cells.has(model)));
+  if (!models.includes(order)) order = models[0];
+  const by = (part) => { const cell = part[1].cells.get(order); return cell ? (metric.is_high ? -cell.value : cell.value) : Infinity; };
+  const sorted = [...parts].filter((part) => part[1].cells.size).sort((a, b) => by(a) - by(b) || (a[0] < b[0] ? -1 : 1));
+  grid.replaceChildren();
+  const head = grid.createTHead().insertRow();
+  for (const name of ["part", ...models]) {
+    const cell = document.createElement("th");
+    if (name === "part") cell.textContent = name;
+    else {
+      const button = document.createElement("button");
+      button.textContent = name === order ? `${name} ▾` : name; button.type = "button";
+      button.addEventListener("click", () => { order = name; draw(); });
+      cell.append(button);
+    }
+    head.append(cell);
+  }
+  const body = grid.createTBody();
+  for (const [name, part] of sorted) {
+    const line = body.insertRow(), first = document.createElement("th");
+    first.textContent = name; first.scope = "row"; line.append(first);
+    if (part.simulated) line.className = "simulated";
+    for (const model of models) {
+      const cell = line.insertCell(), found = part.cells.get(model);
+      if (!found) continue;
+      cell.textContent = shown(found.value, metric.unit);
+      cell.title = `${get(found.row, "backend")}, ${get(found.row, "precision")}, batch ${get(found.row, "batch")}, ${get(found.row, "bottleneck") ?? "no bottleneck"}`;
+    }
+  }
+  told.textContent = `${sorted.length} parts, ${models.length} models, ${count} runs; each cell shows the ${metric.is_high ? "highest" : "lowest"} of the chosen runs. Hold a cell for its conditions, choose a model to sort.`;
+}
+
+for (const [i, metric] of data.metrics.entries()) option(document.getElementById("metric"), i, metric.label);
+for (const name of filters) {
+  const select = document.getElementById(name);
+  if (name === "backend") option(select, "usual", "the usual one");
+  option(select, "", "all");
+  const values = [...new Set(data.rows.map((row) => get(row, name)))].sort((a, b) => (typeof a === "number" ? a - b : a < b ? -1 : 1));
+  for (const value of values) option(select, value, value);
+  select.addEventListener("change", draw);
+}
+document.getElementById("metric").addEventListener("change", draw);
+document.getElementById("part").addEventListener("input", draw);
+document.getElementById("theme").addEventListener("click", () => {
+  const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+});
+draw();
