@@ -154,6 +154,40 @@ def test_roofline_roof(evaluate: Evaluate) -> None:
         assert (peak / byte_per_s, peak) in points
 
 
+def test_default_target(gives: Gives) -> None:
+    """The family's first precision, else its second, else fp32 as the backend runs it; the assumed backend, else the first by name."""
+    able = (
+        ("kpu", "kpu", "int8", "int8", "k"), ("kpu", "kpu", "fp32", "int8", "k"), ("tpu", "xla", "bf16", "bf16", "k"),
+        ("gpu", "inductor", "fp32", "torch-fp32", "g"), ("gpu", "inductor", "torch-fp32", "torch-fp32", "g"),
+        ("gpu", "eager", "fp32", "torch-fp32", "g"), ("cpu", "onnxruntime", "fp32", "tf32", "g"), ("cpu", "llama_cpp", "fp32", "fp32", "g"),
+        ("cpu", "eager", "fp32", "tf32", "g"), ("cpu", "aaa", "fp32", "tf32", "g"),
+    )  # fmt: skip
+    gives(
+        "default_target",
+        [
+            {"hardware": "kpu", "backend": "kpu", "precision": "int8"}, {"hardware": "tpu", "backend": "xla", "precision": "bf16"},
+            {"hardware": "gpu", "backend": "inductor", "precision": "torch-fp32"}, {"hardware": "cpu", "backend": "eager", "precision": "fp32"},
+        ],
+        by=["hardware"],
+        across=["backend", "precision"],
+        part_support=[
+            {"hardware": h, "backend": b, "precision": p, "default_precision": d, "family": f} for h, b, p, d, f in able
+        ],
+        hardware_family=[
+            {"family": "k", "assumed_precision": "int8", "second_precision": "bf16"},
+            {"family": "g", "assumed_precision": None, "second_precision": None},
+        ],
+        supported_backend=[
+            {"hardware": h, "backend": b, "serves": b == "llama_cpp", "is_counterpart": b == "aaa"}
+            for h, b in sorted({(h, b) for h, b, *_ in able})
+        ],
+        assumed_backend=[
+            {"hardware": h, "precision": p, "backend": b}
+            for h, p, b in (("kpu", "int8", "kpu"), ("tpu", "bf16", "xla"), ("gpu", "fp32", "inductor"))
+        ],
+    )  # fmt: skip
+
+
 def test_assumed_backend(gives: Gives) -> None:
     """The family's default, unless a row names the part's kind: the row with the fewest stars; never a backend without the precision."""
     kinds = {"board": ("nvidia", "datacenter"), "module": ("nvidia", "edge"), "other": ("amd", "edge")}

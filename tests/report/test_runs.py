@@ -329,15 +329,12 @@ def test_prediction_error(gives: Gives) -> None:
         ],
         measured_model=[*({"measurement_id": i, "match": "matched"} for i in range(1, 6)), {"measurement_id": 6, "match": "refused"}],
         model=[{"default_sequence": 5}],
-        run=[
-            {"scenario_id": 1, "sequence": 5, "phase": "forward", "batch_class": "1"},
-            {"scenario_id": 3, "sequence": 5, "phase": "decode", "batch_class": "1"},
-            {"scenario_id": 4, "sequence": 5, "phase": "forward", "batch_class": "1", "memory_format": "nhwc"},
+        model_latency=[
+            {"scenario_id": i, "sequence": 5, "latency_s": 8.0, "overhead_s": 2.0, "p10_s": 2.0, "p90_s": 16.0} | other
+            for i, other in (
+                (1, {"phase": "forward"}), (3, {"phase": "decode"}), (4, {"phase": "forward", "memory_format": "nhwc"}),
+            )
         ],
-        run_cost=[{"scenario_id": i, "sequence": 5, "latency_s": 8.0, "overhead_s": 2.0} for i in (1, 3, 4)],
-        part_band=[{"batch_class": "1", "quantity": "latency", "low_factor": 0.25, "high_factor": 2.0},
-                   {"batch_class": "1", "quantity": "energy", "low_factor": 0.1, "high_factor": 9.0},
-                   {"batch_class": "2", "quantity": "latency", "low_factor": 0.1, "high_factor": 9.0}],
     )  # fmt: skip
 
 
@@ -387,8 +384,7 @@ def test_a_prediction_without_a_band(evaluate: Evaluate) -> None:
         measurement=[{"measurement_id": 1, "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": 0}],
         measured_model=[{"measurement_id": 1, "match": "matched"}],
         model=[{"default_sequence": 5}],
-        run=[{"phase": "forward", "batch_class": "1"}],
-        run_cost=[{"latency_s": 8.0, "overhead_s": 2.0}],
+        model_latency=[{"phase": "forward", "latency_s": 8.0, "overhead_s": 2.0, "p10_s": None, "p90_s": None}],
     )
     assert (row["p10_s"], row["is_inside"], row["predicted_s"]) == (None, None, 8.0)
 

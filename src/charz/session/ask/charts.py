@@ -1,10 +1,11 @@
 """Altair charts of report views: one function for each kind of picture.
 
-Axes carry SI prefixes (`~s`), so values stay in the engine's units.
+Axes carry SI prefixes (`~s`), of bytes binary ones, so values stay in the engine's units.
 """
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,16 +66,43 @@ def si(title: str) -> Any:
     return library().Axis(title=title, format="~s", grid=True, gridOpacity=0.4)
 
 
+_BINARY = " : ".join(
+    f"datum.value >= {2**power} ? format(datum.value / {2**power}, '.3~g') + ' {unit}'"
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"))
+)
+"""Vega expression of an amount of memory in binary units, as texts write it, up to the bytes that remain."""
+
+
+def binary(title: str) -> Any:
+    """Make an axis of bytes in binary units."""
+    label = f"{_BINARY} : format(datum.value, '.3~g') + ' B'"
+    return library().Axis(title=title, labelExpr=label, grid=True, gridOpacity=0.4)
+
+
+def _steps(most_byte: float) -> list[float]:
+    """Return ticks of a linear axis of bytes, at most nine, at multiples of a power of two."""
+    step = 2.0 ** math.ceil(math.log2(max(most_byte, 8.0) / 8.0))
+    return [step * i for i in range(int(most_byte // step) + 2)]
+
+
 def _positive(title: str) -> dict[str, Any]:
+    """Make a logarithmic axis; powers of two for bytes."""
     alt = library()
+    if title.endswith(_BYTES):
+        return {"axis": binary(title.removesuffix(_BYTES)), "scale": alt.Scale(type="log", base=2, nice=True)}
     return {"axis": si(title), "scale": alt.Scale(type="log", nice=True)}
+
+
+_BYTES = " [byte]"
+"""End of the title of an axis of bytes, whose labels have the unit."""
 
 
 def _tight(title: str, rows: Rows, column: str) -> dict[str, Any]:
     """Make a logarithmic axis that spans the range of the data, or whole decades for a single value."""
     if len({row[column] for row in rows}) < 2:
         return _positive(title)
-    return {"axis": si(title), "scale": library().Scale(type="log", nice=False, padding=30)}
+    known = _positive(title)
+    return {"axis": known["axis"], "scale": library().Scale(type="log", base=2 if title.endswith(_BYTES) else 10, nice=False, padding=30)}
 
 
 def roofline(points: Rows, roofs: Rows, title: str) -> Any:
@@ -235,12 +263,14 @@ def memory(steps: Rows, title: str) -> Any:
         align="right" if on_right else "left", dx=-8 if on_right else 8, dy=-9, color="#b00"
     )
     x = alt.X("kernel:Q", title="kernel, in order of execution")
-    y = alt.Y("byte:Q", axis=si("memory in use [byte]"))
+    axis = binary("memory in use")
+    axis.values = _steps(peak["total_byte"])
+    y = alt.Y("byte:Q", axis=axis)
     colors = alt.Scale(domain=["activations", "weights, buffers, KV-cache"], range=["#4c78a8", "#bab0ac"])
     return titled(
         area.encode(
             x=x,
-            y=alt.Y("byte:Q", axis=si("memory in use [byte]"), stack=True),
+            y=alt.Y("byte:Q", axis=axis, stack=True),
             color=alt.Color("what:N", title="", scale=colors),
             order="layer:Q",
         )

@@ -52,13 +52,18 @@ function drawCharts() {
 }
 
 // The tree of modules: one row for each depth, each module as wide as its share; a click or Enter zooms into a module.
-const WIDTH = 1040, ROW = 26, DEPTHS = 6;
+const ROW = 26, DEPTHS = 6;
 function hue(text) { let h = 0; for (const c of text) h = (h * 31 + c.charCodeAt(0)) % 360; return h; }
 function amount(value, unit) {
   if (value === null) return "-";
   const scale = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
   const [factor, prefix] = scale.find(([f]) => Math.abs(value) >= f) ?? scale[4];
   return `${(value / factor).toPrecision(3)} ${prefix}${unit}`;
+}
+// The longest text that fits: path, class and cost; path and cost; path; the end of the path that tells the module from its neighbors.
+function fitting(path, kind, cost, fits) {
+  const found = [`${path}${kind ? ` ${kind}` : ""}: ${cost}`, `${path}: ${cost}`, path].find((text) => text.length <= fits);
+  return found ?? `…${path.slice(path.length - Math.max(0, fits - 1))}`;
 }
 function makeTree(place, rows) {
   const byPath = new Map(rows.map((row) => [row.module, { ...row, children: [] }]));
@@ -73,6 +78,8 @@ function makeTree(place, rows) {
   let quantity = "latency_s", top = "";
   const unit = () => (quantity === "latency_s" ? "s" : "J");
   function draw(focused) {
+    // In pixels of the screen, so that a narrow page has fewer letters and no smaller ones.
+    const WIDTH = Math.max(280, place.clientWidth);
     const whole = byPath.get(top), total = whole[quantity] || whole.children.reduce((sum, c) => sum + (c[quantity] ?? 0), 0);
     const boxes = [];
     (function add(node, x, width, depth) {
@@ -90,8 +97,7 @@ function makeTree(place, rows) {
     const shapes = boxes.map(([node, x, width, depth]) => {
       const name = node.module || "model", cost = amount(node[quantity], unit());
       const label = `${name}${node.class_name ? ` (${node.class_name})` : ""}: ${cost}`;
-      const last = `${name.slice(name.lastIndexOf(".") + 1)}${node.class_name ? ` ${node.class_name}` : ""}: ${cost}`;
-      const fits = Math.floor(width / 6.8) - 1, shown = last.length > fits ? `${last.slice(0, Math.max(0, fits - 1))}…` : last;
+      const fits = Math.floor(width / 6.8) - 1, shown = fitting(name, node.class_name, cost, fits);
       const g = document.createElementNS("http://www.w3.org/2000/svg", "g");
       g.setAttribute("tabindex", "0"); g.setAttribute("role", "button"); g.setAttribute("aria-label", label); g.dataset.module = node.module;
       g.innerHTML = `<title></title><rect x="${x}" y="${depth * ROW}" width="${width}" height="${ROW}" fill="hsl(${hue(node.class_name || name)},55%,${light}%)"/><text x="${x + 5}" y="${depth * ROW + 17}" fill="${ink}"></text>`;
@@ -147,6 +153,8 @@ document.addEventListener("click", async (event) => {
     catch { getSelection().selectAllChildren(copy.nextElementSibling); copy.textContent = "Selected: copy it"; }
   }
 });
+let width = innerWidth;
+addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw.forEach((draw) => draw()); } });
 function retheme() { drawCharts(); redraw.forEach((draw) => draw()); }
 document.getElementById("theme").addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; retheme(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);

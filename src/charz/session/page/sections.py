@@ -137,6 +137,11 @@ def _verdict(subject: Subject) -> Section:
     if b["p10_s"] is not None:
         between = f"{quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')}"
         said.append(f"four of five such runs are between {between} ({b['band_basis']})")
+    if r["power_s"]:
+        said.append(
+            f"{quantity(r['power_s'], 's')} are in kernels that the power limit slows down, which count as power time and as neither"
+            " compute nor memory"
+        )
     if r["is_simulated"]:
         said.append("this part is simulated, no silicon exists")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
@@ -150,6 +155,7 @@ def _where(subject: Subject) -> Section:
     energies = subject.table("energy", "Kernels by energy", top=TOP)
     rows = kernels.records()
     whole = subject.table("run").records()[0]["latency_s"]
+    (call,) = subject.view("model_latency", ("run_call_s",)).records()
     if not rows or not whole:
         raise CharzError("no kernel has a time", subject.model)
     first = rows[0]
@@ -159,6 +165,9 @@ def _where(subject: Subject) -> Section:
         f"The slowest kernel, {first['kernel']} of {first['operator']} in {first['module'] or 'the model'}, makes {share} of the"
         f" time; the {len(rows)} slowest make {together}."
     )
+    if call["run_call_s"]:
+        parts = f"{quantity(whole - call['run_call_s'], 's')} of {quantity(whole, 's')}"
+        finding += f" The tree has {parts}: the run's call, {quantity(call['run_call_s'], 's')}, is in no module."
     return Section(
         "where", "Where time and joules go", finding, tables=[kernels, energies, modules], tree=modules.records()
     )
