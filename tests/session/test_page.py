@@ -88,9 +88,13 @@ def _expected(db: Session, model: str, part: str) -> dict[str, list[str]]:
     precise = db.report(model, on=part, section="precisions").to_dicts()
     slowest = db.report(model, on=part, section="kernels").to_dicts()[0]
     helped = db.opportunities(model, on=part).to_dicts()
+    asked = f"model = '{model}' AND hardware = '{part}' AND scenario_id = (SELECT scenario_id FROM mart.runs WHERE is_default"
+    (call,) = db.sql(f"SELECT run_call_s FROM model_latency WHERE {asked} AND model = '{model}' AND hardware = '{part}')")["run_call_s"]
+    left = [f"the run's call, {quantity(call, 's')}, is in no module", quantity(run["latency_s"] - call, "s")] if call else []
+    slowed = [f"{quantity(run['power_s'], 's')} are in kernels that the power limit slows"] if run["power_s"] else []
     return {
-        "verdict": [f"takes {quantity(run['latency_s'], 's')} a run on {part}", f"batch {run['batch']}"],
-        "where": [f"{slowest['kernel']} of {slowest['operator']}", f"makes {percent(slowest['latency_s'] / run['latency_s'])} of the"],
+        "verdict": [f"takes {quantity(run['latency_s'], 's')} a run on {part}", f"batch {run['batch']}", *slowed],
+        "where": [f"{slowest['kernel']} of {slowest['operator']}", f"makes {percent(slowest['latency_s'] / run['latency_s'])} of the", *left],
         "memory": [f"peaks at {size(memory['peak_memory_byte'])} in {memory['peak_operator']}"],
         "batches": [f"best at batch {swept[0]['saturating_batch']}", f"samples a second at batch {best['batch']}."],
         "parts": [f"{fastest['hardware']} is the fastest of {len(parts)} parts at {quantity(fastest['latency_s'], 's')}",
@@ -201,3 +205,17 @@ def test_precisions_that_a_part_lacks_are_not_listed(file: Path) -> None:
     assert alike.unique().height == len(listed)
     said = next(line for line in remarks if line.startswith("left out, since the model runs exactly as in another precision: "))
     assert set(re.findall(r"(\S+) as \S+", said.partition(": ")[2])) == held - set(listed)
+
+
+def test_bytes_on_an_axis_have_the_units_of_the_text() -> None:
+    """700 MiB at nine ticks are steps of 128 MiB, the first power of two above an eighth; a logarithmic axis has powers of two."""
+    from charz.session.ask import charts
+
+    most = 700 * 2**20
+    assert charts._steps(most) == [128 * 2**20 * i for i in range(7)]
+    step = {"position": 0, "resident_byte": most - 9, "allocated_byte": 9, "total_byte": most, "operator": "conv", "module": ""}
+    axis = charts.memory([step], "m").to_dict()["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["values"] == charts._steps(most) and axis["title"] == "memory in use"
+    assert "datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + ' MiB'" in axis["labelExpr"]
+    logarithmic = charts._positive("unique bytes of the kernel [byte]")
+    assert (logarithmic["scale"]["base"], logarithmic["axis"]["title"]) == (2, "unique bytes of the kernel")
