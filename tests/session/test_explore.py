@@ -392,6 +392,13 @@ def test_memory_is_a_kind_and_its_channels(db: Session) -> None:
     assert found["HBM2x2"]["rest_w"] > other["rest_w"] and found["HBM2x2"]["energy_j"] > other["energy_j"]
 
 
+def test_a_part_is_explored_in_the_precision_that_recommend_asks(db: Session) -> None:
+    for base in ("kpu_t64", "t4"):
+        (point,) = db.explore(base=base, vary="clock=1GHz", models="small", batch=1, every_point=True).to_dicts()
+        choices = db.recommend("small", on=base, batch=1).to_dicts()
+        assert choices and {choice["precision"] for choice in choices} == {point["precision"]}, base
+
+
 def test_an_array_takes_its_peak_with_it(db: Session) -> None:
     """A TPU v1 with 128 rows and columns does a quarter of the operations a clock."""
     asked: dict[str, Any] = {"base": "tpu_v1", "models": "small", "batch": 8, "precision": "int8", "every_point": True}

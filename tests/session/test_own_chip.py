@@ -99,3 +99,24 @@ def test_twice_main_memory_is_one_part_however_it_is_asked(db: Session) -> None:
 
 def test_an_announced_part_is_no_silicon(db: Session) -> None:
     assert db.report("small", on="npu64")["is_simulated"].to_list() == [True]
+
+
+def test_arrays_of_other_sides_take_the_stated_peak_with_them(db: Session, tmp_path: Path) -> None:
+    """16 arrays of 128 x 128 at 1 GHz finish 2 x 16 x 128 x 128 x 1e9 = 524.288 TOPS; a document that says so gives the same numbers, and with
+    half as many arrays half of that."""
+    document = NPU.replace("npu64", "npu128").replace(number(64, "count"), number(128, "count")).replace("131.072", "524.288")
+    assert document.count("value: 128,") == 2
+    (tmp_path / "npu128.yaml").write_text(document)
+    (tmp_path / "half.yaml").write_text(
+        document.replace("npu128", "half").replace(number(16, "count"), number(8, "count")).replace("524.288", "262.144")
+    )
+    db.hardware.add(tmp_path / "npu128.yaml")
+    db.hardware.add(tmp_path / "half.yaml")
+    points = db.explore(base="npu64", vary=["array=64,128", "tiles=8,16"], every_point=True, **ASKED).to_dicts()
+    found = {(point["array"], point["tiles"]): point for point in points}
+    for key, part in (((64, 16), "npu64"), ((128, 16), "npu128"), ((128, 8), "half")):
+        row = db.report("small", on=part, batch=64).row(0, named=True)
+        assert found[key]["precision"] == row["precision"] == "int8"
+        for name in ("latency_s", "energy_j"):
+            assert found[key][name] == pytest.approx(row[name], rel=1e-9), (key, name)
+    assert len({point["latency_s"] for point in points}) > 2

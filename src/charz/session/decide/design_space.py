@@ -162,8 +162,10 @@ class _Resolver:
         self.channels = {kind: (rate, sizes[kind]) for kind, rate in rates.items() if kind in sizes}
         query = "SELECT cluster, array_rows * array_columns FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
         found = connection.execute(query, [base]).fetchall()
-        columns = "cluster, CONCAT(precision, '.', unit, '.', accumulator), ops_per_clock_per_unit"
-        query = f"SELECT {columns} FROM hardware_peak WHERE hardware = ? AND unit = 'matrix' ORDER BY ALL"
+        # A stated peak without operations per clock follows the product of units and clock, in which the lanes or 1 replace them (`stated_peak`).
+        operations = "COALESCE(ops_per_clock_per_unit, CASE WHEN peak_ops_per_s IS NOT NULL THEN COALESCE(lanes, 1e0) END)"
+        columns = f"cluster, CONCAT(precision, '.', unit, '.', accumulator), {operations}"
+        query = f"SELECT {columns} FROM hardware_peak LEFT JOIN hardware_cluster USING (hardware, cluster) WHERE hardware = ? AND unit = 'matrix' ORDER BY ALL"
         of: dict[str, list[tuple[Any, Any]]] = {}
         for cluster, *peak in connection.execute(query, [base]).fetchall():
             of.setdefault(cluster, []).append((peak[0], peak[1]))
