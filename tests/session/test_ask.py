@@ -64,6 +64,26 @@ def test_price_ranks_what_does_not_fit_last(db: Session) -> None:
 
 
 @pytest.mark.default
+def test_a_stated_rent_prices_a_part_without_one(db: Session) -> None:
+    """3.6 USD an hour are 1e-3 USD a second; the L4 keeps the price of the file."""
+    asked: dict[str, Any] = {"on": "kpu_t64,t4,l4", "batch": 8, "section": "price"}
+    before = {row["hardware"]: row for row in db.compare("small", **asked).to_dicts()}
+    after = {row["hardware"]: row for row in db.compare("small", rent="kpu_t64=3.6,t4=7.2", **asked).to_dicts()}
+    assert before["kpu_t64"]["inference_usd"] is None and before["t4"]["price_usd_per_hour"] == 0.35
+    for part, usd_per_s in (("kpu_t64", 1e-3), ("t4", 2e-3)):
+        assert after[part]["latency_s"] == pytest.approx(before[part]["latency_s"], rel=1e-12)
+        assert after[part]["inference_usd"] == pytest.approx(usd_per_s * after[part]["latency_s"] / 8, rel=1e-12)
+        assert after[part]["price_basis"].startswith("stated by the user, 20")
+    assert after["l4"]["inference_usd"] == pytest.approx(before["l4"]["inference_usd"], rel=1e-12)
+    assert after["l4"]["price_basis"] == before["l4"]["price_basis"]
+    assert db.compare("small", **asked).to_dicts() == list(before.values())
+    with pytest.raises(CharzError, match="not a rent: --rent t4=much"):
+        db.compare("small", rent="t4=much", **asked)
+    with pytest.raises(CharzError, match="an option of prices"):
+        db.compare("small", on="t4", rent="t4=1")
+
+
+@pytest.mark.default
 @pytest.mark.parametrize("section", ["run", "price", "saturation"])
 def test_each_part_is_asked_in_a_precision_it_has(section: Any, db: Session) -> None:
     """The precision is that assumed for the family (int8 of an NPU, bf16 of a TPU), or the next one: Gaudi 3 states no int8, TPU

@@ -102,7 +102,7 @@ def test_an_announced_part_is_no_silicon(db: Session) -> None:
 
 
 def test_arrays_of_other_sides_take_the_stated_peak_with_them(db: Session, tmp_path: Path) -> None:
-    """16 arrays of 128 x 128 at 1 GHz finish 2 x 16 x 128 x 128 x 1e9 = 524.288 TOPS; a document that says so gives the same numbers, and with
+    """16 arrays of 128 x 128 at 1 GHz finish 2 x 16 x 128 x 128 x 1e9 = 524.288 TOPS; a document with this peak gives the same numbers, and with
     half as many arrays half of that."""
     document = NPU.replace("npu64", "npu128").replace(number(64, "count"), number(128, "count")).replace("131.072", "524.288")
     assert document.count("value: 128,") == 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from charz.schema.conditions import MEMORY_FORMATS
@@ -22,6 +24,7 @@ from ..parameters import (
     IncludeTransfer,
     KvPrecisions,
     Models,
+    Names,
     Parts,
     Phase,
     Precisions,
@@ -32,7 +35,7 @@ from ..parameters import (
     Versions,
 )
 from ..question import TARGET, Question, of_axes, served, transferred
-from . import memory_fits
+from . import memory_fits, rents
 
 _COMPARED = (
     *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
@@ -116,6 +119,9 @@ class Compare(Core):
         memory_format: Annotated[str | None, Text("nchw or nhwc.")] = None,
         co2: Annotated[float | None, Text("CO2 emissions of your electricity, in grams per kWh.", least=0.0)] = None,
         kwh: Annotated[float | None, Text("Price of your electricity, in USD per kWh.", least=0.0)] = None,
+        rent: Annotated[
+            Names | None, Text("Your rent of parts in USD per hour, e.g. kpu_t64=0.5, in place of the file's; separated by commas or repeated.")
+        ] = None,
         overhead: Annotated[float, Text("Energy drawn from the grid per joule that the part uses (power usage effectiveness).", least=1.0)] = 1.0,
         top: Top = 60,
         section: Literal["run", "memory", "saturation", "price", "fits"] = "run",
@@ -128,7 +134,7 @@ class Compare(Core):
         memory level, it lists the largest ingested model of the family whose double-buffered weights and activations fit the level. A
         model at another resolution or synthetic size is a separate model: `charz ingest` it first.
         """
-        priced = {"--co2": co2, "--kwh": kwh, "--overhead": overhead if overhead != 1.0 else None}
+        priced = {"--co2": co2, "--kwh": kwh, "--overhead": overhead if overhead != 1.0 else None, "--rent": rent}
         given = [f"{option} {value}" for option, value in priced.items() if value is not None]
         if given and (section != "price" or by is not None):
             raise CharzError("an option of prices", ", ".join(given), next="add --price")
@@ -147,7 +153,7 @@ class Compare(Core):
         if section == "saturation":
             return self.asked(question, "batch_sweep").rows("batch_sweep", _SATURATION, _BY_TARGET)
         if section == "price":
-            return self._priced(question, co2, kwh, overhead)
+            return self._priced(question, co2, kwh, overhead, rents.parsed(rent, self.part_name))
         if section == "fits":
             ordered = "SELECT * FROM memory_fit ORDER BY hardware, backend, precision, batch, sequence, depth"
             found = memory_fits.fits(self.asked(question, "memory_fit").records(ordered))
@@ -183,12 +189,20 @@ class Compare(Core):
             raise CharzError("no module at this depth", f"--depth {depth}", next="take a smaller depth")
         return self.cut(found, top, "pieces")
 
-    def _priced(self, question: Question, co2: float | None, kwh: float | None, overhead: float) -> Rows:
-        """Compute prices of runs with the electricity that options state. Runs that do not fit the memory come last."""
+    def _priced(
+        self, question: Question, co2: float | None, kwh: float | None, overhead: float, stated_rents: Mapping[str, float]
+    ) -> Rows:
+        """Compute prices of runs with the electricity and rents that options state. Runs that do not fit the memory come last."""
         for option, value in {"--co2": co2, "--kwh": kwh, "--overhead": overhead}.items():
             if value is not None and not math.isfinite(value):
                 raise CharzError("not a finite number", f"{option} {value}")
-        scoped = self.asked(question, "inference_cost")
+        asked = self
+        if stated_rents:  # answers at hand contain the file's prices
+            asked = self.child(self._scope)
+            asked.access = replace(asked.access, is_live=True)
+        scoped = asked.asked(question, "inference_cost")
+        if stated_rents:
+            rents.state(scoped, stated_rents)
         columns = _PRICE
         if co2 is not None or kwh is not None:
             scoped.execute("CREATE OR REPLACE TEMP TABLE electricity AS SELECT * FROM electricity LIMIT 0")
