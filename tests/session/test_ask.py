@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -477,3 +478,24 @@ def test_a_statement_about_everything_says_what_to_ask(file: Path, tmp_path: Pat
         assert said == []
         session.sql("SELECT count(*) FROM model_memory")
         assert [kind for kind, _ in said] == ["warn"]
+
+
+def test_the_steps_of_an_attention_are_rows(few_parts: Path, tmp_path: Path) -> None:
+    """Each of ViT-B/16's 12 attentions multiplies 12 heads of 197 x 64 by 64 x 197, takes a softmax of the 12 x 197 x 197 scores, and multiplies
+    these by 197 x 64."""
+    import model_facts
+
+    from charz.ingest import write
+    from charz.sql import maintain
+
+    path = Path(shutil.copy(few_parts, tmp_path / "vit.duckdb"))
+    with Session(path) as session:
+        with session.changing(fills=False) as connection:
+            write.write(connection, [model_facts.kept("vit_b_16")], maintain.add_runs)
+        rows = session.report("vit_b_16", on="t4", backend="tensorrt", precision="fp16", section="steps", top=1000)
+    attention = rows.filter(pl.col("operator_class") == "attention")
+    assert attention.group_by("step").len().sort("step").rows() == [("av", 12), ("qk", 12), ("softmax", 12)]
+    scores = 12 * 197 * 197
+    assert set(attention.filter(pl.col("step") != "softmax")["macs"]) == {scores * 64}
+    assert attention.filter(step="softmax")["flops"].unique().to_list() == [scores * 6] and set(attention.filter(step="softmax")["macs"]) == {0.0}
+    assert attention["ideal_s"].min() > 0

@@ -105,6 +105,14 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         ("kernel_id", "kernel", "operator", "border", "level", "level_byte", "level_s", "level_j", "is_slowest"),
         "ORDER BY level_s DESC, kernel_id, border LIMIT {top}",
     ),
+    "steps": (
+        "step_mapping",
+        (
+            "kernel_id", "operator", "step", "operator_class", "unit", "executed_precision", "macs", "flops", "ideal_s", "tile_count",
+            "units_allocated", "utilization_fraction",
+        ),
+        "ORDER BY ideal_s DESC NULLS LAST, kernel_id, step_id LIMIT {top}",
+    ),
     "timeline": (
         "memory_timeline",
         ("kernel_id", "kernel", "module", "storage_count", "live_byte", "total_byte"),
@@ -206,8 +214,8 @@ class Report(Core):
     @answer(
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
         more=(
-            "partition", "concurrency", "validation", "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product",
-            "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
+            "partition", "concurrency", "validation", "stages", "levels", "steps", "traffic", "timeline", "largest_batch",
+            "energy_delay_product", "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
         ),
         files=("html", "trace"),
     )  # fmt: skip
@@ -234,8 +242,8 @@ class Report(Core):
         force: Force = False,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
-            "stages", "levels", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules", "operators",
-            "fusion", "fusions", "precisions", "cost", "checkpointing",
+            "stages", "levels", "steps", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules",
+            "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report time, energy and memory of one model on one part. Omitted options take the defaults of the model and the part."""
