@@ -6,6 +6,7 @@ nothing. Changed values are those of the named model's published `config.json`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,10 +100,22 @@ ARCHITECTURES: dict[str, Architecture] = {
     "llama-3.1-405b": _decoder("Llama", 16384, 126, 128, 8, 53248, 128256),
     "tinyllama-1.1b": _decoder("Llama", 2048, 22, 32, 4, 5632, 32000),
     "mistral-7b": _decoder("Mistral", sliding_window=None, vocab_size=32768),
+    "mistral-nemo-12b": _decoder("Mistral", 5120, 40, 32, 8, 14336, 131072, head_dim=128, sliding_window=None),
+    "mistral-small-24b": _decoder("Mistral", 5120, 40, 32, 8, 32768, 131072, head_dim=128, sliding_window=None),
     "mixtral-8x7b": _decoder("Mixtral", None, 32, sliding_window=None),
     "mixtral-8x22b": _decoder("Mixtral", 6144, 56, 48, 8, 16384, 32768, sliding_window=None),
     "qwen2.5-0.5b": _decoder("Qwen2", 896, 24, 14, 2, 4864, 151936, tie_word_embeddings=True),
+    "qwen2.5-1.5b": _decoder("Qwen2", 1536, 28, 12, 2, 8960, 151936, tie_word_embeddings=True),
+    "qwen2.5-3b": _decoder("Qwen2", 2048, 36, 16, 2, 11008, 151936, tie_word_embeddings=True),
+    "qwen2.5-14b": _decoder("Qwen2", 5120, 48, 40, 8, 13824, 152064),
+    "qwen2.5-32b": _decoder("Qwen2", 5120, 64, 40, 8, 27648, 152064),
+    "qwen2.5-72b": _decoder("Qwen2", 8192, 80, 64, 8, 29568, 152064),
     "qwen2.5-7b": _decoder("Qwen2", 3584, 28, 28, 4, 18944, 152064),
+    "qwen3-0.6b": _decoder("Qwen3", 1024, 28, 16, 8, 3072, 151936, head_dim=128, tie_word_embeddings=True),
+    "qwen3-1.7b": _decoder("Qwen3", 2048, 28, 16, 8, 6144, 151936, head_dim=128, tie_word_embeddings=True),
+    "qwen3-4b": _decoder("Qwen3", 2560, 36, 32, 8, 9728, 151936, head_dim=128, tie_word_embeddings=True),
+    "qwen3-14b": _decoder("Qwen3", 5120, 40, 40, 8, 17408, 151936, head_dim=128),
+    "qwen3-32b": _decoder("Qwen3", 5120, 64, 64, 8, 25600, 151936, head_dim=128),
     "qwen3-8b": _decoder("Qwen3", 4096, 36, 32, 8, 12288, 151936, head_dim=128),
     "deepseek-v2-lite": _decoder(
         "DeepseekV2",
@@ -142,12 +155,29 @@ ARCHITECTURES: dict[str, Architecture] = {
         num_experts_per_tok=8,
         norm_topk_prob=True,
     ),
+    "qwen3-235b-a22b": _decoder(
+        "Qwen3Moe",
+        4096,
+        94,
+        64,
+        4,
+        12288,
+        151936,
+        head_dim=128,
+        moe_intermediate_size=1536,
+        num_experts=128,
+        num_experts_per_tok=8,
+        norm_topk_prob=True,
+    ),
     "gpt-oss-120b": _decoder("GptOss", quantization_config={"quant_method": "mxfp4"}),
     "gpt-oss-20b": _decoder("GptOss", None, 24, num_local_experts=32, quantization_config={"quant_method": "mxfp4"}),
     "olmoe-1b-7b": _decoder("Olmoe", intermediate_size=1024, num_experts=64, num_experts_per_tok=8),
     "gemma-2b": _decoder("Gemma", 2048, 18, 8, 1, 16384),
     "gemma-7b": _decoder("Gemma"),
     "gemma-2-9b": _decoder("Gemma2", 3584, 42, 16, 8, 14336),
+    "gemma-2-2b": _decoder("Gemma2", 2304, 26, 8, 4, 9216, head_dim=256),
+    "gemma-2-27b": _decoder("Gemma2", 4608, 46, 32, 16, 36864, head_dim=128),
+    "phi-4": _decoder("Phi3", 5120, 40, 40, 10, 17920, 100352, sliding_window=None),
     "phi-2": _decoder("Phi", 2560, 32, 32, None, 10240, 51200, partial_rotary_factor=0.4),
     "phi-3-mini": _decoder("Phi3", sliding_window=None),
     "stablelm-3b": _decoder("StableLm"),
@@ -196,3 +226,34 @@ ARCHITECTURES: dict[str, Architecture] = {
     "blip-base": _of("Blip", "Model", sequence=32, image=384),
 }
 """Architectures by the short name of the published model."""
+
+_SAME = {
+    "llama-3-8b": "llama-3.1-8b",
+    "llama-3-70b": "llama-3.1-70b",
+    "llama-3.3-70b": "llama-3.1-70b",
+    "deepseek-r1-distill-llama-8b": "llama-3.1-8b",
+    "deepseek-r1-distill-llama-70b": "llama-3.1-70b",
+    "deepseek-r1-distill-qwen-14b": "qwen2.5-14b",
+    "deepseek-r1-distill-qwen-32b": "qwen2.5-32b",
+    "qwen2.5-coder-7b": "qwen2.5-7b",
+    "qwen2.5-coder-32b": "qwen2.5-32b",
+    "qwq-32b": "qwen2.5-32b",
+    "qwen3-coder-30b-a3b": "qwen3-30b-a3b",
+    "mistral-nemo": "mistral-nemo-12b",
+    "mistral-small": "mistral-small-24b",
+    "deepseek-r1": "deepseek-v3",
+    "deepseek-r1-0528": "deepseek-v3",
+    "deepseek-v3.1": "deepseek-v3",
+    "phi-3.5-mini": "phi-3-mini",
+}
+"""Published models that share the architecture of a row, and the name of the row."""
+
+_TUNED = re.compile(r"^meta-|-(instruct|chat|it|hf|base|preview|128k|4k|v0\.\d|0324|0528|2407|2409|2501|2507)(?=-|$)")
+"""Parts of a name on the hub that tell how a model was trained, not its architecture."""
+
+
+def row(name: str) -> str | None:
+    """Return the name of a model's row, given its name on the hub; None if the table lacks its architecture."""
+    short = name.rsplit("/", 1)[-1].lower()
+    plain = _TUNED.sub("", short)
+    return next((known for known in (short, _SAME.get(short), plain, _SAME.get(plain)) if known in ARCHITECTURES), None)

@@ -16,6 +16,7 @@ from charz.schema.errors import CharzError, unknown_name
 from ..trace import torchvision_schemas
 from ..trace.export import BATCH, CONTEXT_INPUT, SEQUENCE, Request
 from ..trace.symbolic import CONTEXT
+from . import architectures
 from .architectures import ARCHITECTURES, Architecture
 from .arguments import optional, set_signature, tensors
 from .inputs import parse_input
@@ -153,9 +154,10 @@ def _described(library: Any, spec: Spec) -> tuple[Any, str, Architecture, str]:
     if spec.name.endswith(".json"):
         return _from_file(library, Path(spec.name))
     short = spec.name.rsplit("/", 1)[-1].lower()
-    architecture = ARCHITECTURES.get(short)
-    if architecture is None:
+    known = architectures.row(short)
+    if known is None:
         raise unknown_name("transformers architecture", spec.name, ARCHITECTURES, "or give the path of a config.json")
+    architecture = ARCHITECTURES[known]
     config = getattr(library, architecture.config)(**architecture.changes)
     return config, architecture.model, architecture, f"hf:{short}"
 

@@ -17,27 +17,38 @@ prefilled_runs AS (
     SELECT
         *,
         MAX(CASE WHEN phase = 'prefill' THEN sequence END) OVER reached AS prompt_tokens,
-        MAX_BY(latency_s, prompt_order) OVER reached AS ttft_s,
+        MAX_BY(latency_s, prompt_order) OVER reached AS batch_ttft_s,
         MAX_BY(peak_memory_byte, prompt_order) OVER reached AS prompt_memory_byte,
-        MAX_BY(fits_device, prompt_order) OVER reached AS prompt_fits
+        MAX_BY(fits_device, prompt_order) OVER reached AS prompt_fits,
+        MAX(CASE WHEN batch = 1 AND phase = 'prefill' THEN sequence END) OVER reached_by_any AS alone_tokens,
+        MAX_BY(latency_s, CASE WHEN batch = 1 THEN prompt_order END) OVER reached_by_any AS alone_s
     FROM token_runs
-    WINDOW reached AS (
-        PARTITION BY
-            model, hardware, backend, precision, batch, engine_version, kv_precision, device_count, memory_format,
-            weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
-        ORDER BY reached_tokens
-        RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    )
+    WINDOW
+        reached AS (
+            PARTITION BY
+                model, hardware, backend, precision, batch, engine_version, kv_precision, device_count, memory_format,
+                weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
+            ORDER BY reached_tokens
+            RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ),
+        reached_by_any AS (
+            PARTITION BY
+                model, hardware, backend, precision, engine_version, kv_precision, device_count, memory_format,
+                weight_host_fraction, cache_host_fraction, input_host_fraction, host_factor, cache_state, power
+            ORDER BY reached_tokens
+            RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
 ),
 
 -- A run that does not fit has no time, energy or price.
 fitting_runs AS (
     SELECT
-        * EXCLUDE (latency_s, ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),
+        * EXCLUDE (latency_s, batch_ttft_s, sample_j, sample_usd, step_limit, mfu_fraction, mbu_fraction),
         GREATEST(peak_memory_byte, COALESCE(prompt_memory_byte, 0e0)) AS needed_byte,
         fits_device AND COALESCE(prompt_fits, TRUE) AS fits,
         CASE WHEN COALESCE(fits, TRUE) THEN latency_s END AS latency_s,
-        CASE WHEN COALESCE(fits, TRUE) THEN ttft_s END AS ttft_s,
+        CASE WHEN COALESCE(fits, TRUE) THEN batch_ttft_s END AS batch_ttft_s,
+        CASE WHEN COALESCE(fits, TRUE) AND alone_tokens = prompt_tokens THEN alone_s END AS ttft_s,
         CASE WHEN COALESCE(fits, TRUE) THEN sample_j END AS sample_j,
         CASE WHEN COALESCE(fits, TRUE) THEN sample_usd END AS sample_usd,
         CASE WHEN COALESCE(fits, TRUE) THEN step_limit END AS step_limit,
@@ -66,8 +77,12 @@ SELECT
     d.is_simulated,
     -- Number of prompt tokens in the prefill scenario; null without a prefill scenario.
     d.prompt_tokens,
-    -- Time to first token: the prefill of the prompt; null without a prefill scenario or if the prefill does not fit. [s]
+    -- Time to first token of a request that arrives alone: the prefill of its prompt; null without a prefill scenario of batch 1 with
+    -- as many tokens, or if the run does not fit. [s]
     d.ttft_s,
+    -- Time to first token if the prompts of the whole batch arrive at once: their prefill; null without a prefill scenario or if the
+    -- prefill does not fit. [s]
+    d.batch_ttft_s,
     -- Time per output token: one decode step; null if the decode step does not fit. [s]
     d.latency_s AS tpot_s,
     d.step_limit,
@@ -75,14 +90,19 @@ SELECT
     d.mbu_fraction,
     -- Output tokens of the whole batch per second. [1/s]
     d.batch / NULLIF(d.latency_s, 0e0) AS tokens_per_s,
+    -- Output tokens of the whole batch per second and device. [1/s]
+    d.batch / NULLIF(d.latency_s * d.device_count, 0e0) AS device_tokens_per_s,
     -- Prompt tokens of the whole batch per second; null without a prefill scenario. [1/s]
-    d.batch * d.prompt_tokens / NULLIF(d.ttft_s, 0e0) AS prompt_tokens_per_s,
+    d.batch * d.prompt_tokens / NULLIF(d.batch_ttft_s, 0e0) AS prompt_tokens_per_s,
     -- Energy of an output token; null when a coefficient is missing. [J]
     d.sample_j AS token_j,
     -- Output tokens per joule; null when a coefficient is missing. [1/J]
     1e0 / NULLIF(d.sample_j, 0e0) AS tokens_per_j,
-    -- Price of a million output tokens; null when unknown. [USD]
-    d.sample_usd * 1e6 AS million_tokens_usd,
+    -- Price of a million output tokens, without their prompts; null when unknown. [USD]
+    d.sample_usd * 1e6 AS million_output_tokens_usd,
+    -- Price of a million prompt tokens; null when unknown. [USD]
+    d.price_usd_per_hour * d.device_count / 3600e0 * d.batch_ttft_s / NULLIF(d.batch * d.prompt_tokens, 0) * 1e6
+        AS million_prompt_tokens_usd,
     m.weight_byte,
     m.kv_cache_byte,
     -- Size of the KV cache for one token of one sample. [byte]

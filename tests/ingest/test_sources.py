@@ -83,3 +83,21 @@ def test_attention_of_transformers_runs_as_asked(asked: str, is_fused: bool) -> 
 def test_attention_runs_in_no_other_way() -> None:
     with pytest.raises(CharzError, match="not a way to run attention"):
         build(parse("hf:vit-base-patch16-224,attn_implementation=flash"))
+
+
+@pytest.mark.parametrize(
+    ("published", "row"),
+    [
+        ("meta-llama/Llama-3.3-70B-Instruct", "llama-3.1-70b"), ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3.1-8b"),
+        ("Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"), ("Qwen/Qwen3-235B-A22B-Instruct-2507", "qwen3-235b-a22b"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b"), ("google/gemma-2-9b-it", "gemma-2-9b"),
+        ("deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"), ("openai/gpt-oss-20b", "gpt-oss-20b"),
+        ("microsoft/Phi-3.5-mini-instruct", "phi-3-mini"), ("deberta-v3-base", "deberta-v3-base"), ("llama-9", None),
+    ],
+)  # fmt: skip
+def test_names_of_the_hub(published: str, row: str | None) -> None:
+    """A tuned model has the architecture of its base, and a later release may have that of an earlier one."""
+    from charz.ingest.sources import architectures
+
+    assert architectures.row(published) == row
+    assert set(architectures._SAME.values()) <= set(architectures.ARCHITECTURES)

@@ -453,20 +453,22 @@ def test_precisions_that_are_compared(evaluate: Evaluate) -> None:
 
 
 def test_llm_serving(gives: Gives) -> None:
-    """The prompt has 8 tokens, the longest prefill within the context of 10: 3 s for 2 samples; then 4 tokens per second at 0.5 J and 1e-6
-    dollars each. A run that does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, states of 2 samples 6 more."""
-    token = {"phase": "decode", "batch": 2, "context": 10}
-    prompt = {"phase": "prefill", "batch": 2, "context": 0}
+    """The prompt has 8 tokens, the longest prefill within the context of 10: 3 s for 2 samples and 2 s for one; then 4 tokens per second
+    at 0.5 J and 1e-6 dollars each, 1 for each of 4 devices. The 4 devices cost 4 * 3.6 dollars an hour, 0.004 a second: 3 s for 16 prompt
+    tokens are 750 dollars a million. A run that does not fit has no time. Keys and values of 2 * 10 tokens are 40 bytes, states of 2 samples 6 more."""
+    token = {"phase": "decode", "batch": 2, "context": 10, "device_count": 4, "price_usd_per_hour": 3.6}
+    prompt = {"phase": "prefill", "batch": 2, "context": 0, "device_count": 4}
     gives(
         "llm_serving",
         [
-            {"scenario_id": 1, "prompt_tokens": 8, "ttft_s": 3.0, "tpot_s": 0.5, "tokens_per_s": 4.0,
-             "prompt_tokens_per_s": 16 / 3, "token_j": 0.5, "tokens_per_j": 2.0, "million_tokens_usd": 1.0,
+            {"scenario_id": 1, "prompt_tokens": 8, "ttft_s": 2.0, "batch_ttft_s": 3.0, "tpot_s": 0.5, "tokens_per_s": 4.0,
+             "device_tokens_per_s": 1.0, "prompt_tokens_per_s": 16 / 3, "token_j": 0.5, "tokens_per_j": 2.0,
+             "million_output_tokens_usd": 1.0, "million_prompt_tokens_usd": 750.0,
              "kv_cache_token_byte": 2.0, "lasting_cache_byte": 3.0, "peak_memory_byte": 90.0, "fits_device": True, "assumed_count": 5},
-            {"scenario_id": 2, "prompt_tokens": None, "ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
+            {"scenario_id": 2, "prompt_tokens": None, "batch_ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
              "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": None, "tpot_s": None},
-            {"scenario_id": 7, "prompt_tokens": 4, "ttft_s": 1.0, "peak_memory_byte": 60.0},
-            {"scenario_id": 9, "prompt_tokens": 9, "ttft_s": None, "tpot_s": None, "peak_memory_byte": 90.0, "fits_device": False},
+            {"scenario_id": 7, "prompt_tokens": 4, "ttft_s": None, "batch_ttft_s": 1.0, "peak_memory_byte": 60.0},
+            {"scenario_id": 9, "prompt_tokens": 9, "batch_ttft_s": None, "tpot_s": None, "peak_memory_byte": 90.0, "fits_device": False},
         ],
         by=["scenario_id"],
         across=["sequence", "scenario_id"],
@@ -481,6 +483,7 @@ def test_llm_serving(gives: Gives) -> None:
             token | {"scenario_id": 9, "context": 9, "batch": 3, "latency_s": 0.5, "peak_memory_byte": 50.0, "device_byte": 90.0,
                      "fits_device": True},
             prompt | {"scenario_id": 10, "sequence": 9, "batch": 3, "latency_s": 3.0, "peak_memory_byte": 90.0},
+            prompt | {"scenario_id": 11, "batch": 1, "sequence": 8, "latency_s": 2.0, "peak_memory_byte": 1.0},
             prompt | {"scenario_id": 3, "sequence": 8, "latency_s": 3.0, "peak_memory_byte": 90.0, "fits_device": True},
             prompt | {"scenario_id": 4, "sequence": 8, "latency_s": 7.0, "peak_memory_byte": 80.0, "fits_device": True},
             prompt | {"scenario_id": 5, "sequence": 4, "latency_s": 1.0, "peak_memory_byte": 60.0, "fits_device": True},
@@ -514,7 +517,7 @@ def test_a_prompt_under_other_conditions(evaluate: Evaluate, changed: Record) ->
         run_memory=[{"kv_cache_byte": 1.0}],
         assumed_input=[{}],
     )
-    assert (row["ttft_s"], row["prompt_tokens"], row["peak_memory_byte"]) == (None, None, 1.0)
+    assert (row["ttft_s"], row["batch_ttft_s"], row["prompt_tokens"], row["peak_memory_byte"]) == (None, None, None, 1.0)
 
 
 def test_what_differs_by_rounding_is_no_gain(evaluate: Evaluate) -> None:
@@ -530,3 +533,21 @@ def test_what_differs_by_rounding_is_no_gain(evaluate: Evaluate) -> None:
         target_cost=[NOW, *(NOW | choice | {"hardware": name} for name, choice in choices.items())],
     )
     assert {row["change"] for row in rows} == {"less_s", "less_j"}
+
+
+def test_parameters_of_experts(evaluate: Evaluate) -> None:
+    """Two products read one weight of 64 elements, one of them through a view; a weight of 100 belongs to no expert."""
+    rows = evaluate(
+        "expert_parameter",
+        operator_split=[{"operator_id": 1, "is_expert": True}, {"operator_id": 2, "is_expert": True}, {"operator_id": 3, "is_expert": False}],
+        edge=[
+            {"consumer_operator_id": operator, "position": position, "tensor_id": tensor}
+            for operator, position, tensor in ((1, 0, 9), (1, 1, 1), (2, 0, 2), (3, 0, 3))
+        ],
+        tensor=[
+            {"tensor_id": number, "storage_tensor_id": storage, "role": role}
+            for number, storage, role in ((1, 1, "weight"), (2, 1, "activation"), (3, 3, "weight"), (9, 9, "activation"))
+        ],
+        tensor_term=[{"tensor_id": number, "coefficient": count} for number, count in ((1, 64.0), (2, 64.0), (3, 100.0), (9, 7.0))],
+    )
+    assert [row["expert_parameter_count"] for row in rows] == [64]

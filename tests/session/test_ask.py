@@ -440,7 +440,7 @@ def test_the_backend_of_a_precision_is_what_people_run_there(db: Session, tmp_pa
 def test_served_tokens_in_the_order_of_their_cost(db: Session) -> None:
     """The order may also be by time or energy; without one parts are ordered by name, and devices by number."""
     asked = {"on": "t4,l4", "precision": "fp16,int8", "devices": "1,2", "batch": 4, "context": 64}
-    for by, column in (("cost", "million_tokens_usd"), ("latency", "tpot_s"), ("energy", "token_j")):
+    for by, column in (("cost", "million_mixed_tokens_usd"), ("latency", "tpot_s"), ("energy", "token_j")):
         found = db.llm("decoder", by=by, **asked)[column].to_list()
         assert found == sorted(found) and len(set(found)) > 2
     found = db.llm("decoder", **asked).select("hardware", "precision", "device_count").rows()

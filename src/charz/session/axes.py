@@ -25,6 +25,11 @@ def names(given: Names | None) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))
 
 
+def formats(given: Names | None) -> list[str | None]:
+    """Split a text into formats of the KV cache. `none`, as answers name it, and no text at all mean the format of the precision policy."""
+    return [None if name == "none" else name for name in names(given)] or [None]
+
+
 def sizes(given: Sizes | None) -> list[int]:
     """Parse sizes into a sorted list without repetitions. Raise `CharzError` for an invalid size."""
     if given is None:

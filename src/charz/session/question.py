@@ -8,7 +8,7 @@ from typing import Any
 
 from charz.schema.conditions import PHASES
 
-from .axes import cache_state, names, one_of, sizes
+from .axes import cache_state, formats, names, one_of, sizes
 from .parameters import (
     Backend,
     Backends,
@@ -184,7 +184,7 @@ def _served_runs(
         for sequence in lengths:
             for count in sizes(devices) or [1]:
                 for engine in (*names(version),) or (None,):
-                    for kept in (*names(kv_precision),) or (None,):
+                    for kept in formats(kv_precision):
                         yield {
                             "batch": batch, "phase": phase, "sequence": sequence, "engine_version": engine,
                             "context": context, "kv_precision": kept, "device_count": count if count > 1 else None,

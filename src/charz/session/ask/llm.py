@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import amount, names, one_of, sizes
+from ..axes import amount, formats, names, one_of, sizes
 from ..core import Core
 from ..parameters import (
     Amount,
@@ -25,14 +25,7 @@ from ..parameters import (
     Versions,
 )
 from ..question import SERVED_PRECISIONS, Question
-from . import choice, splits
-
-_SERVED = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context",
-    "million_tokens_usd", "ttft_s", "tpot_s", "tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device",
-    "step_limit", "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte",
-    "peak_memory_byte", "is_simulated",
-)  # fmt: skip
+from . import choice, mix, splits
 
 _SPLIT = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "phase", "batch", "context",
@@ -43,13 +36,8 @@ _SPLIT = (
 POWERS_OF_TWO = f"1:{splits.MOST_DEVICES}"
 """Degrees that are tried where none is named."""
 
-ORDERS = {
-    "part": "",
-    "latency": ", tpot_s NULLS LAST",
-    "energy": ", token_j NULLS LAST",
-    "cost": ", million_tokens_usd NULLS LAST",
-}
-"""Order of the answers within a model."""
+ORDERS = {"part": "", "latency": "tpot_s", "energy": "token_j", "cost": "million_mixed_tokens_usd"}
+"""Column that orders the answers within a model."""
 
 _USED = """
     expert = 1 OR model IN (SELECT o.model FROM operator_split AS o WHERE o.is_expert)
@@ -57,6 +45,13 @@ _USED = """
 """Condition that spreads experts only for models that have them."""
 
 _NO_CACHE = "its graph gives no step of one token"
+
+
+def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
+    """Return the place of a row: by model, by the column `first` with missing values last, then by its conditions."""
+    keys = ("hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context")
+    value = row[first] if first else None
+    return (row["model"], value is None, value or 0.0, *(row[name] for name in keys))
 
 
 class Llm(Core):
@@ -73,7 +68,8 @@ class Llm(Core):
         ] = "part",
         on: Parts = None,
         batch: Batches = None,
-        context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192.")] = None,
+        context: Annotated[Sizes | None, Text("Tokens attended to: 1024 or 512:8192; the prompt is as long.")] = None,
+        prompt: Annotated[Sizes | None, Text("Tokens of a prompt, in place of --context: a step attends to it and to half of --output.")] = None,
         precision: Precisions = None,
         backend: Backends = None,
         version: Versions = None,
@@ -87,10 +83,13 @@ class Llm(Core):
         ttft: Annotated[Amount | None, Text("Largest time to the first token, e.g. 500ms; lists choices within limits.")] = None,
         tpot: Annotated[Amount | None, Text("Largest time per token, e.g. 30ms; lists choices within limits.")] = None,
         rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
-        output: Annotated[int, Text("Tokens generated for a request, for choices within limits.", least=1)] = 256,
+        output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         cap: Caps = None,
     ) -> Rows:
-        """Serve language models: time to the first token, and time, energy and cost of each later token, by batch and context.
+        """Serve language models: requests that fit, time to the first token, and time, energy and cost of tokens, by batch and context.
+
+        ttft_s is the time to the first token of a request that arrives alone, batch_ttft_s that of a batch of prompts that arrive at once. Tokens of
+        prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output.
 
         --ttft, --tpot or --rate list the choices of part, devices, precision and batch that no other beats in devices, dollars and both times. They try
         batches 1 to 256 on 1, 2, 4 and 8 devices unless these are named, and pipelines, distributed experts and context, up to 64 devices. --pipeline,
@@ -104,13 +103,11 @@ class Llm(Core):
         if is_choice:
             batch, devices = batch or "1:256", devices or "1:8"
             pipeline, expert, spread = (degree or POWERS_OF_TWO for degree in (pipeline, expert, spread))
-        lengths = sizes(context) or [1024]
+        batches = sizes(batch) or [1]
+        asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
         runs = [
             {
-                "batch": b,
-                "phase": phase,
-                "sequence": sequence,
-                "context": length,
+                **run,
                 "engine_version": engine,
                 "kv_precision": kept,
                 "device_count": shared if shared > 1 else None,
@@ -118,12 +115,12 @@ class Llm(Core):
                 "cache_host_fraction": host_cache,
             }
             for engine in (*names(version),) or (None,)
-            for kept in (*names(kv_precision),) or (None,)
+            for kept in formats(kv_precision)
             for shared in sizes(devices) or [1]
-            for b in sizes(batch) or [1]
-            for length in lengths
-            for phase, sequence in (("prefill", length), ("decode", None))
-            if not is_choice or phase == "decode" or b == 1
+            for asked_mix in asked_mixes
+            for run in mix.runs(asked_mix, batches)
+            if not is_spread or run["context"] == (asked_mix.prompt if run["phase"] == "prefill" else asked_mix.context)
+            if not is_choice or run["phase"] == "decode" or run["batch"] == 1
         ]
         asked = self._decoders(names(models))
         question = Question(
@@ -157,10 +154,31 @@ class Llm(Core):
         if is_spread:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")
-        first = ORDERS[one_of("order", by, ORDERS)]
-        order = f"ORDER BY model{first}, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
+        return self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
+
+    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str) -> Rows:
+        """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""
+        scoped = self.asked(question, "llm_serving", "largest_batch")
+        order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
+        given = (*(name for name in mix.COLUMNS if name not in mix.MADE), "prompt_tokens", "scenario_id")
+        answered = scoped.rows("llm_serving", given, order)
+        rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+        fitting = scoped.execute("SELECT scenario_id, hardware, model, largest_batch FROM largest_batch").fetchall()
+        by_model: dict[str, dict[tuple[int, str], int | None]] = {}
+        for number, part, model, most in fitting:
+            by_model.setdefault(model, {})[number, part] = most
+        found = [
+            row
+            for model, largest in by_model.items()
+            for one in asked
+            for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
+        ]
+        found.sort(key=lambda row: _place(row, first))
+        for line in mix.said(found):
+            self.messages.remark(line)
         self.messages.remark("a decode step generates one token for each sample of the batch")
-        return self.asked(question, "llm_serving").rows("llm_serving", _SERVED, order)
+        columns = scoped.shown(mix.COLUMNS)
+        return Rows(columns, [tuple(row[name] for name in columns) for row in found], ("llm_serving", "run"))
 
     def _has_experts(self, models: list[str]) -> bool:
         query = "SELECT COUNT(*) FROM operator_split WHERE is_expert AND list_contains(?, model)"

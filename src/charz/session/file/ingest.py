@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import re
 from collections import Counter
@@ -19,6 +20,7 @@ from ..ask.sql import Sql
 from ..assumed import note
 from ..axes import names
 from ..parameters import Names, Text
+from . import first_look
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,9 +93,9 @@ class Ingest(Sql):
         """Trace models without weights, and write their operators, work and memory traffic to the database.
 
         Sizes stay symbolic in batch and sequence, so a model is ingested once for all batches. Unchanged models are skipped. At the end,
-        predictions for the first models at batch 1 on a few parts are printed. An `nn.Module` is neither changed nor run; its inputs are a
-        tensor, a tuple or mapping of tensors, or shapes as texts. With `--engine`, the engine's workers trace the models in `--jobs` tasks;
-        charz must be installed there.
+        predictions for the first models at batch 1 on a few parts are printed, or for a language model its sizes and servers.
+        An `nn.Module` is neither changed nor run; its inputs are a tensor, a tuple or mapping of tensors, or shapes as texts. With `--engine`,
+        the engine's workers trace the models in `--jobs` tasks; charz must be installed there.
         """
         from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
@@ -201,8 +203,8 @@ class Ingest(Sql):
         return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome], no_answers: bool) -> Rows:
-        """Report latency, energy, EDP and peak memory of the first models on a few parts, at batch 1, under the default backend or the first backend
-        that trains, in every precision that has a scenario of batch 1."""
+        """Report how parts serve a single language model. For others report latency, energy, EDP and peak memory of the first models on a few
+        parts, at batch 1, under the default backend or the first backend that trains, in every precision that has a scenario of batch 1."""
         self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
@@ -210,6 +212,8 @@ class Ingest(Sql):
         known = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
         if not known:
             return Rows(_CLOSING, [], is_failure=True)
+        if len(known) == 1 and self._serves(known[0]) and (shown := first_look.shown(self, known[0])):
+            return dataclasses.replace(shown, is_failure=counts["failed"] > 0)
         is_brief = len(known) > CLOSING_MODELS
         parts = [part for part in SHOWN_PARTS if part in self._names("hardware")]
         if is_brief:
@@ -233,6 +237,12 @@ class Ingest(Sql):
             f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
         )
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
+
+    def _serves(self, model: str) -> bool:
+        """Return True for a language model that is ingested to be served."""
+        query = "SELECT has_context AND NOT is_training FROM model WHERE model = ?"
+        ((serves,),) = self.connection().execute(query, [model]).fetchall()
+        return bool(serves)
 
 
 def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:

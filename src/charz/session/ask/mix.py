@@ -1,0 +1,111 @@
+"""Requests of a language model that a server runs at once, and their cost, from the rows of `llm_serving`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from charz.schema.errors import CharzError
+
+COLUMNS = (
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "most_requests",
+    "request_tokens", "million_prompt_tokens_usd", "million_output_tokens_usd", "million_mixed_tokens_usd", "ttft_s", "batch_ttft_s",
+    "tpot_s", "tokens_per_s", "device_tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device", "step_limit",
+    "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "peak_memory_byte",
+    "is_simulated",
+)  # fmt: skip
+
+MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd")
+"""Columns that `llm_serving` lacks."""
+
+SAID_ROWS = 12
+"""Largest number of rows of which a message repeats the requests."""
+
+_SERVER = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count")
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """Requests that are alike."""
+
+    prompt: int
+    """Tokens of a prompt."""
+    output: int
+    """Tokens generated for a request."""
+    context: int
+    """Tokens attended to by the step of which the time is asked."""
+    tokens: int
+    """Tokens that a request keeps in the cache at most."""
+
+    @classmethod
+    def of_context(cls, context: int, output: int) -> Mix:
+        """Describe requests whose prompt fills the context; their answers are priced at this context."""
+        return cls(context, output, context, context)
+
+    @classmethod
+    def of_prompt(cls, prompt: int, output: int) -> Mix:
+        """Describe requests with a prompt and an answer: on average half of the answer is in the cache."""
+        return cls(prompt, output, prompt + output // 2, prompt + output)
+
+
+def mixes(prompts: Sequence[int], contexts: Sequence[int], output: int) -> list[Mix]:
+    """Return the requests that a question asks about. Raise `CharzError` if both lengths are given."""
+    if prompts and contexts:
+        raise CharzError("two lengths", "--prompt and --context", next="give one: with --prompt the context follows from --output")
+    if prompts:
+        return [Mix.of_prompt(prompt, output) for prompt in prompts]
+    return [Mix.of_context(context, output) for context in contexts or [1024]]
+
+
+def runs(mix: Mix, batches: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the runs that answer for a mix: steps and prompts of each batch, a prompt alone, and a step at the longest context."""
+    prompts = [{"batch": batch, "phase": "prefill", "sequence": mix.prompt, "context": mix.prompt} for batch in sorted({1, *batches})]
+    steps = [{"batch": batch, "phase": "decode", "sequence": None, "context": mix.context} for batch in batches]
+    last = {"batch": min(batches), "phase": "decode", "sequence": None, "context": mix.tokens}
+    return [*prompts, *steps, *([] if mix.context == mix.tokens else [last])]
+
+
+def priced(rows: Sequence[Record], largest: Mapping[tuple[int, str], int | None], mix: Mix, batches: Sequence[int]) -> list[dict[str, Any]]:
+    """Add the number of requests that fit at once, and the cost of a mix, to the rows of steps. `largest` gives the largest batch by
+    scenario and part."""
+    most = {
+        _server(row): largest.get((row["scenario_id"], row["hardware"]))
+        for row in rows
+        if row["context"] == mix.tokens
+    }
+    return [
+        {
+            **row, "most_requests": most.get(_server(row)), "request_tokens": mix.tokens,
+            "million_mixed_tokens_usd": mixed_usd(row["million_prompt_tokens_usd"], row["million_output_tokens_usd"], mix),
+        }
+        for row in rows
+        if row["context"] == mix.context and row["batch"] in batches and row["prompt_tokens"] in (mix.prompt, None)
+    ]  # fmt: skip
+
+
+def mixed_usd(prompt_usd: float | None, output_usd: float | None, mix: Mix) -> float | None:
+    """Return the cost of a million tokens, of which prompts and answers have the shares that a request gives them. [USD]"""
+    if prompt_usd is None or output_usd is None:
+        return None
+    return (mix.prompt * prompt_usd + mix.output * output_usd) / (mix.prompt + mix.output)
+
+
+def said(rows: Sequence[Record]) -> list[str]:
+    """Tell for each server how many requests it runs at once."""
+    lines = dict.fromkeys(
+        f"{_named(row)}, {row['precision']}: at most {row['most_requests']:,} requests of {row['request_tokens']:,} tokens"
+        for row in rows
+        if row["most_requests"] is not None
+    )
+    return list(lines) if len(lines) <= SAID_ROWS else []
+
+
+def _named(row: Record) -> str:
+    return str(row["hardware"]) if row["device_count"] == 1 else f"{row['device_count']} {row['hardware']}"
+
+
+def _server(row: Record) -> tuple[Any, ...]:
+    return (*(row[name] for name in _SERVER), row.get("power"))
