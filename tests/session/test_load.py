@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from charz.session.ask.load import Curve, Server, at_concurrency, at_rate, saturated
@@ -17,16 +19,16 @@ def test_at_a_rate() -> None:
     step = 0.01 + 0.001 / 0.85
     assert load.step_s == pytest.approx(step / 0.95)
     assert load.first_s == pytest.approx(0.05 + 0.05 * 0.05 / 1.9 + 0.5 * 0.95 * step)
-    assert load.busy_fraction == pytest.approx(1.0)
+    assert load.busy_fraction == pytest.approx(1.0 - math.exp(-(1 / 0.85 + 0.05)))
     assert load.residual_fraction < 1e-12
     assert not load.is_saturated
 
 
 def test_a_rate_that_leaves_the_device_idle() -> None:
-    """One request in ten seconds: 50 ms of prompt and 1.1 s of its steps."""
+    """One request in ten seconds: 50 ms of prompt and 1.1 s of its steps, seen as requests that do not wait (M/G/infinity)."""
     load = at_rate(SERVER, 0.1)
     assert load.batch == pytest.approx(0.1 * 1.1 / 0.995)
-    assert load.busy_fraction == pytest.approx(0.1 * (0.05 + 1.1))
+    assert load.busy_fraction == pytest.approx(1.0 - math.exp(-0.1 * (0.05 + 1.1 / 0.995)))
 
 
 def test_saturation() -> None:

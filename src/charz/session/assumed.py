@@ -71,6 +71,8 @@ def note_other_types(scoped: Scoped, messages: Messages) -> None:
 
 def note_streamed(scoped: Scoped, messages: Messages) -> None:
     """Report the parts that read weights again in every run although the weights fit a software-managed memory."""
+    if not scoped.value("SELECT COUNT(*) FROM part_support WHERE is_cache_placed"):
+        return  # no such memory: the view's many inputs need not be evaluated
     query = "SELECT DISTINCT hardware, cache_level FROM streamed_weight WHERE cache_state = 'warm' ORDER BY hardware, cache_level"
     found = [f"{level} of {part}" for part, level in scoped.execute(query).fetchall()]
     if found:

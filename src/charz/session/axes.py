@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from charz.schema.conditions import CACHE_STATES
 from charz.schema.errors import CharzError
@@ -44,6 +46,23 @@ def sizes(given: Sizes | None) -> list[int]:
         if len(added) > MOST_SIZES or len(found | set(added)) > MOST_SIZES:
             raise CharzError("too many sizes", given, f"at most {MOST_SIZES} are possible", "take larger steps")
         found.update(added)
+    return sorted(found)
+
+
+def numbers(given: float | str | Sequence[float] | None, where: str) -> list[float]:
+    """Parse numbers above 0 into a sorted list without repetitions. Raise `CharzError` for another text."""
+    if given is None:
+        return []
+    texts: Sequence[Any] = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else given
+    found = set()
+    for text in texts:
+        try:
+            value = float(text)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not 0.0 < value < math.inf:
+            raise CharzError("not a number above 0", f"{where} {text}", next="write e.g. 2 or 0.5,1,2")
+        found.add(value)
     return sorted(found)
 
 

@@ -14,6 +14,7 @@ in flight count that burst as a tenth of all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -60,7 +61,11 @@ class Server:
     chunk_s: float = 0.0
     """Time of the device that a chunk of prompts takes from steps whatever it contains. [s]"""
     most_prompts: float = 1.0
-    """Largest number of prompts in a chunk."""
+    """Number of mean prompts in a full chunk; below 1 where a prompt takes several chunks."""
+    prompt_parts: int = 0
+    """Number of parts on which prompts run; 0 where they run with the steps."""
+    steps_per_token: float = 1.0
+    """Steps for each later token: below 1 where a step accepts several."""
 
     def together(self, batch: float) -> float:
         """Return the number of prompts that a chunk contains: those of requests that end in a step, at least one."""
@@ -167,7 +172,7 @@ def _load(server: Server, batch: float, rate: float, residual: float, others: fl
         rate_per_s=rate,
         first_s=server.first_s + others * (wait + under_way),
         step_s=step_s / (1.0 - others * prompts),
-        busy_fraction=min(1.0, prompts + decoding),
+        busy_fraction=1.0 if others < 1.0 else -math.expm1(-(batch + prompts)),
         residual_fraction=residual,
         is_saturated=False,
     )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
-from ..axes import names, sizes
+from ..axes import amount, names, numbers, sizes
 from ..core import Core
 from ..parameters import (
+    Amount,
     Backends,
+    File,
     Model,
     Part,
     Parts,
@@ -22,13 +25,43 @@ from ..parameters import (
 )
 from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
+from . import queue, trace
 from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
+from .queue import Lengths, Times
 
 _COLUMNS = (
-    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "concurrency", "running_batch",
-    "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "ttft_s", "ttft_mean_s", "ttft_p99_s", "tpot_s", "tokens_per_s", "token_j",
-    "million_tokens_usd", "busy_fraction", "residual_fraction", "is_simulated",
+    "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
+    "running_batch", "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "goodput_per_s", "met_fraction",
+    "ttft_s", "ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s", "tpot_s", "tpot_mean_s", "tpot_p50_s", "tpot_p90_s", "tpot_p99_s",
+    "request_mean_s", "request_p50_s", "request_p90_s", "request_p99_s", "tokens_per_s", "token_j", "million_tokens_usd", "busy_fraction",
+    "residual_fraction", "is_simulated",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Requests and load that a command asks for."""
+
+    model: str
+    input: int
+    """Mean tokens of a prompt."""
+    output: int
+    """Mean tokens of an answer."""
+    context: int
+    """Mean tokens of a running request."""
+    lengths: Lengths
+    slots: int
+    prefix: float
+    accepted: float
+    drafted: int
+    devices: int
+    ttft_s: float | None
+    tpot_s: float | None
+
+    @property
+    def given(self) -> int:
+        """Return the tokens of a prompt that are computed."""
+        return max(1, round(self.input * (1.0 - self.prefix)))
 
 
 class Serve(Core):
@@ -42,10 +75,15 @@ class Serve(Core):
         on: Parts = None,
         input: Annotated[int, Text("Tokens of a prompt.", least=1)] = 1024,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
-        rate: Annotated[float | None, Text("Rate of requests that arrive at random, per second.", least=0.0)] = None,
+        lengths: Annotated[File | None, Text("CSV or parquet file with columns prompt and output, in place of --input and --output.")] = None,
+        rate: Annotated[
+            float | str | Sequence[float] | None, Text("Rates of requests that arrive at random, per second: 2 or 0.5,1,2.", taken=str)
+        ] = None,
         concurrency: Annotated[
             Sizes | None, Text("Numbers of requests in flight, each followed by the next: 64, 4,16,64 or 1:256 (doubling).")
         ] = None,
+        ttft: Annotated[Amount | None, Text("Objective for the time to the first token, e.g. 500ms.")] = None,
+        tpot: Annotated[Amount | None, Text("Objective for the time per output token, e.g. 30ms.")] = None,
         slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = 256,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
         accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
@@ -58,51 +96,64 @@ class Serve(Core):
         version: Annotated[str | None, Text("Version of the backend.")] = None,
         kv_precision: Annotated[str | None, Text("Format of keys and values between tokens, e.g. fp8_e4m3.")] = None,
     ) -> Rows:
-        """Serve equal requests under a load: running requests, speed, saturation, joules and dollars.
+        """Serve requests under loads: running requests, times with their percentiles, goodput, saturation, joules and dollars.
 
-        Without --rate and --concurrency all requests wait from the start. The model is a closed form: steps and prompts of running requests share the
-        device, and their number follows from how long they stay (Little's law). ttft_mean_s and ttft_p99_s are those of a benchmark that keeps
-        --concurrency requests in flight and sends ten times as many, the burst at its start included. Cost and energy include the parts of
-        --prefill-on.
+        Each of --rate and --concurrency is a row; without both all requests wait from the start. Steps and prompts of running requests share
+        the device. The mean, p50, p90 and p99 of the times to the first token (ttft), per later token (tpot) and to the last token (request)
+        come from a replay of the queue: of random arrivals, or of a benchmark that keeps --concurrency requests in flight and sends ten times
+        as many, the burst at its start included. ttft_s and tpot_s are the medians at a rate, and at a concurrency those once the burst is over.
+        goodput_per_s counts the requests that meet --ttft and --tpot. Above saturation_per_s the queue grows without bound. Cost and energy
+        include the parts of --prefill-on.
         """
-        if rate is not None and concurrency is not None:
-            raise CharzError("two loads", "--rate and --concurrency", "give one of them")
-        self._check_decodes(model)
-        kept = {
-            "engine_version": version,
-            "kv_precision": kv_precision,
-            "device_count": devices if devices > 1 else None,
-        }
-        flights = sizes(concurrency)
-        largest = min(slots, max(flights)) if flights else slots
-        context = input + output // 2
-        given = max(1, round(input * (1.0 - prefix)))
-        prompts = self._runs_of_prompts(input, given, kept)
+        given = trace.read(Path(lengths), arrives=False) if lengths is not None else None
+        plan = _plan(
+            model, given or trace.Trace([input], [output], []), slots, prefix, accepted, drafted, devices,
+            (amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")),
+        )  # fmt: skip
+        rates, flights = numbers(rate, "--rate"), sizes(concurrency)
+        largest = min(slots, max(flights)) if flights and not rates else slots
+        kept = {"engine_version": version, "kv_precision": kv_precision, "device_count": devices if devices > 1 else None}
+        found = self._servers(plan, names(on), precision, backend, kept, largest, (prefill_on, prefill_parts))
+        rows: list[tuple[Any, ...]] = []
+        for key, server, costs in found:
+            loads: list[_Asked] = [_of_rate(server, plan, each) for each in rates]
+            loads += [_of_flight(server, plan, each) for each in flights]
+            if not loads:
+                loads.append(_Asked(None, None, saturated(server), None))
+            for asked in loads:
+                if asked.rate is not None and asked.load.is_saturated:
+                    self.messages.warn(
+                        f"saturated: {key[0]} serves at most {server.capacity:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
+                    )
+                rows.append((model, *key, devices, plan.input, plan.output, *_row(server, plan, asked, costs)))
+        return Rows(_COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0, row[8] or 0)), ("llm_serving",))
+
+    def _servers(
+        self, plan: Plan, parts: Sequence[str], precision: Precisions, backend: Backends, kept: dict[str, Any], largest: int,
+        apart: tuple[str | None, int],
+    ) -> list[tuple[tuple[str, str, str], Server, dict[str, Any]]]:  # fmt: skip
+        """Return a server and its costs for each target; report those where no request fits."""
+        self._check_decodes(plan.model)
+        prompts = self._runs_of_prompts(plan.input, plan.given, kept)
         step = {
-            "sequence": 1 + drafted if drafted else None,
-            "phase": "prefill" if drafted else "decode",
-            "context": context,
+            "sequence": 1 + plan.drafted if plan.drafted else None,
+            "phase": "prefill" if plan.drafted else "decode",
+            "context": plan.context,
         }
         batches = sorted({2**i for i in range(largest.bit_length())} | {largest})
         steps = [{"batch": batch, **step, **kept} for batch in batches]
-        scoped = self._served([model], names(on), precision, backend, [*prompts, *steps])
-        apart = self._apart(model, prefill_on, precision, backend, prompts) if prefill_on else None
-        rows: list[tuple[Any, ...]] = []
-        for key, found in _by_target(scoped).items():
-            made = _served_rows(found, context, given, apart, prefill_parts)
+        scoped = self._served([plan.model], parts, precision, backend, [*prompts, *steps])
+        other = self._apart(plan.model, apart[0], precision, backend, prompts) if apart[0] else None
+        found = []
+        for key, rows in _by_target(scoped).items():
+            made = _served_rows(rows, plan.context, plan.given, other, apart[1])
             if made is None:
                 self.messages.warn(f"left out: {key[0]}, where no request fits or the step has no time")
                 continue
             server, costs = made
-            server = replace(server, steps=(output - 1) / accepted, most=min(server.most, slots))
-            loads: list[tuple[int | None, Load]] = [(flight, at_concurrency(server, flight)) for flight in flights]
-            if not flights:
-                loads.append((None, saturated(server) if rate is None else at_rate(server, rate)))
-            rows += [
-                (model, *key, devices, input, output, flight, *_row(server, load, costs, output, accepted))
-                for flight, load in loads
-            ]
-        return Rows(_COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0)), ("llm_serving",))
+            steps_of_all = (plan.output - 1) / plan.accepted
+            found.append((key, replace(server, steps=steps_of_all, most=min(server.most, plan.slots), steps_per_token=1.0 / plan.accepted), costs))
+        return found
 
     def _check_decodes(self, model: str) -> None:
         query = "SELECT has_context FROM model WHERE model = ?"
@@ -215,20 +266,71 @@ def _served_rows(
             costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
         )
     curve = Curve(batches, [r["latency_s"] for r in steps])
-    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s, chunk_s, float(full["batch"])), costs
+    in_chunk = (alone["chunk_tokens"] or given) / given
+    most_prompts = float(full["batch"]) if in_chunk >= 1.0 else in_chunk
+    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s, chunk_s, most_prompts, parts if apart is not None else 0), costs
 
 
-def _row(server: Server, load: Load, costs: dict[str, Any], output: int, accepted: float) -> tuple[Any, ...]:
-    """Return the columns from `running_batch` on."""
-    tokens_per_s = load.rate_per_s * output
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A load of a command, with the times of its requests."""
+
+    rate: float | None
+    concurrency: int | None
+    load: Load
+    times: Times | None
+    """None where all requests wait, or the queue grows without bound."""
+
+
+def _of_rate(server: Server, plan: Plan, rate: float) -> _Asked:
+    """Answer for random arrivals."""
+    load = at_rate(server, rate)
+    if load.is_saturated:
+        return _Asked(rate, None, load, None)
+    times = queue.at_random(server, plan.lengths, rate)
+    first, step = queue.summary(times.ttft())[1], queue.summary(times.tpot())[1]
+    step_s = load.step_s if step is None else step * plan.accepted
+    return _Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first, step_s=step_s), times)
+
+
+def _of_flight(server: Server, plan: Plan, requests: int) -> _Asked:
+    """Answer for requests in flight."""
+    return _Asked(None, requests, at_concurrency(server, requests), queue.in_flight(server, plan.lengths, requests))
+
+
+def _plan(
+    model: str, given: trace.Trace, slots: int, prefix: float, accepted: float, drafted: int, devices: int,
+    objectives: tuple[float | None, float | None],
+) -> Plan:  # fmt: skip
+    mean = given.mean_prompt
+    lengths = Lengths([prompt / mean for prompt in given.prompts], given.outputs)
+    sizes_ = (max(1, round(mean)), max(1, round(given.mean_output)), max(1, int(given.mean_context)))
+    return Plan(model, *sizes_, lengths, slots, prefix, accepted, drafted, devices, *objectives)
+
+
+def _row(server: Server, plan: Plan, asked: _Asked, costs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the columns from `rate_per_s` on."""
+    load, times = asked.load, asked.times
+    tokens_per_s = load.rate_per_s * plan.output
     token_j = None
     if None not in (costs["prompt_j"], costs["step_j"], costs["static_w"]) and load.rate_per_s:
         step_j = costs["step_j"](load.batch) / max(load.batch, 1.0)
         idle_j = (1.0 - load.busy_fraction) * costs["static_w"] / load.rate_per_s
-        token_j = (costs["prompt_j"] + server.steps * step_j + idle_j) / output
+        token_j = (costs["prompt_j"] + server.steps * step_j + idle_j) / plan.output
     usd = costs["usd_per_hour"]
     million_usd = usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
+    ttft, tpot, whole = ((None,) * 4,) * 3 if times is None else tuple(map(queue.summary, (times.ttft(), times.tpot(), times.whole())))
+    met = None if (plan.ttft_s, plan.tpot_s) == (None, None) else _met(plan, asked)
     return (
-        load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity, load.first_s, load.mean_first_s,
-        load.late_first_s, load.step_s / accepted, tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
+        asked.rate, asked.concurrency, load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity,
+        None if met is None else met * load.rate_per_s, met, load.first_s, *ttft, load.step_s / plan.accepted, *tpot, *whole,
+        tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
     )  # fmt: skip
+
+
+def _met(plan: Plan, asked: _Asked) -> float:
+    """Return the share of requests that meet the objectives. Where the queue grows without bound, all requests become late."""
+    if asked.times is not None:
+        return asked.times.met_fraction(plan.ttft_s, plan.tpot_s)
+    is_met = plan.ttft_s is None and plan.tpot_s is not None and asked.load.step_s / plan.accepted <= plan.tpot_s
+    return float(is_met)
