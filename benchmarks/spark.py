@@ -53,7 +53,7 @@ NETWORKS = (
 )  # fmt: skip
 """Large networks of torchvision."""
 
-ROWS = "SELECT * FROM answer.stored ORDER BY model, hardware, scenario_id"
+ROWS = "SELECT * EXCLUDE (seal) FROM answer.stored ORDER BY model, hardware, scenario_id"
 
 
 def main() -> None:

@@ -130,6 +130,12 @@ def contents() -> list[tuple[str, int]]:
     return sorted(found, key=lambda row: (-row[1], row[0]))
 
 
+def secret(purpose: str) -> str:
+    """Return a text that only this user's charz knows, or an empty text if no key can be kept."""
+    key = _key()
+    return "" if key is None else hmac.digest(key, f"secret {purpose}".encode(), "sha256").hex()
+
+
 def fault_of_folder() -> str:
     """Return why the cache is unusable, or an empty text if it is usable."""
     if _key() is None:

@@ -7,6 +7,7 @@ import functools
 import hashlib
 from pathlib import Path
 
+from . import sources
 from .ddl import DUCKDB_TYPES
 
 FOLDER = Path(__file__).parent
@@ -16,6 +17,12 @@ _ROW_TYPES = frozenset({"Row", "ModelRow"})
 @functools.cache
 def fingerprint(folder: Path = FOLDER) -> str:
     """Hash every table of `folder` with its columns, their types and its key; descriptions do not count."""
+    if folder != FOLDER:
+        return _hashed(folder)
+    return sources.derived("layout", sorted(folder.rglob("*.py")), lambda: _hashed(folder))
+
+
+def _hashed(folder: Path) -> str:
     types = sorted(f"{python.__name__} {name}" for python, name in DUCKDB_TYPES.items())
     text = "\n".join([*types, *tables(folder)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -28,6 +28,7 @@ from .keys import TARGET as KEYS
 from .layers import ANSWERS as SCHEMA
 from .layers import HARDWARE, REPORT, WORKLOAD
 from .scopes import SUPPORT, Scope, listed, scenario_rows
+from .seals import SEAL
 
 STORED = f"{SCHEMA}.stored"
 """Table of all rows at hand."""
@@ -91,7 +92,8 @@ def evaluation(known: Catalog) -> str:
 def create(connection: duckdb.DuckDBPyConnection, installed: Iterable[Relation]) -> None:
     """Create the table without rows and the views over it; neither may exist."""
     known = Catalog({relation.name: relation for relation in installed})
-    connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {evaluation(known)} LIMIT 0")
+    rows = f"SELECT *, CAST(NULL AS UBIGINT) AS {SEAL} FROM ({evaluation(known)}) LIMIT 0"
+    connection.execute(f"CREATE SCHEMA {SCHEMA}; CREATE TABLE {STORED} AS {rows}")
     for name, body in _views(known, STORED):
         if is_marked(known.relations[name]):
             body = f"SELECT *, TRUE AS {MARK} FROM ({body}) UNION ALL BY NAME {_lacking()}"
@@ -275,7 +277,7 @@ def take(connection: duckdb.DuckDBPyConnection, scope: Scope, is_live: bool) -> 
     if scope.changed:
         limits.append(f"hardware NOT IN {listed(scope.changed)}")
     is_kept = "FALSE" if is_live else " AND ".join(limits) or "TRUE"
-    kept = f"SELECT * FROM {table(connection)} SEMI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id) WHERE {is_kept}"
+    kept = f"SELECT * EXCLUDE ({SEAL}) FROM {table(connection)} SEMI JOIN ({_RUNS_ON_PARTS}) USING (model, hardware, scenario_id) WHERE {is_kept}"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {TAKEN} AS {kept}")
     missing = f"SELECT * FROM ({_RUNS_ON_PARTS}) ANTI JOIN temp.{TAKEN} USING (model, hardware, scenario_id)"
     query = f"""

@@ -17,11 +17,13 @@ from typing import TypedDict
 
 import duckdb
 
-from charz.schema import about, ddl
+from charz.schema import about, cache, ddl
 from charz.schema.apart import apart
 
-from .installed import comparable
-from .layers import REBUILD
+from . import maintain
+from .installed import catalog, comparable
+from .keys import CHAIN
+from .layers import HARDWARE, REBUILD
 
 _OBJECTS = """
     SELECT 'view ' || schema_name || '.' || view_name, sql
@@ -81,6 +83,9 @@ _COLUMNS = """
     WHERE database_name = $1 AND NOT internal AND schema_name = 'main'
 """
 
+_RESTATED = "restated_number"
+"""Table of facts that changes numbers of shipped parts and has no shipped rows."""
+
 _OWN_ROWS = ("view_catalog", "view_column", "maintenance_trigger")
 """Tables in which a file describes its objects."""
 
@@ -106,6 +111,10 @@ class Own(TypedDict):
     """Digests of objects' texts by name."""
     rows: dict[str, str]
     """Digests of the rows of shipped tables, by table."""
+    computed: dict[str, str]
+    """Digests of the rows of the maintained tables of parts, by table."""
+    inputs: list[str]
+    """Tables of `rows` that the maintained tables of parts read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,10 @@ class Found:
     """Missing objects of charz."""
     tables: tuple[str, ...] = ()
     """Shipped tables whose rows differ."""
+    computed: tuple[str, ...] = ()
+    """Maintained tables of parts whose rows differ."""
+    content: str = ""
+    """Digest of the rows of the maintained tables of parts, and of all tables that these read."""
 
     @property
     def acting(self) -> list[str]:
@@ -134,8 +147,17 @@ class Found:
 
 def own(connection: duckdb.DuckDBPyConnection) -> Own:
     """Describe a file that charz has just made, as the reference for other files."""
-    tables = sorted(json.loads(about.read(connection)[_CATALOG_ROWS]))
-    return {"objects": objects(connection, is_whole=True), "rows": _row_digests(connection, [*tables, *_OWN_ROWS])}
+    tables = [*sorted(json.loads(about.read(connection)[_CATALOG_ROWS])), _RESTATED]
+    known = catalog(connection)
+    computed = [table.name for table in known.tables(HARDWARE)]
+    read = known.upstream(computed)
+    digests = _row_digests(connection, [*tables, *_OWN_ROWS, *computed])
+    return {
+        "objects": objects(connection, is_whole=True),
+        "rows": {table: digest for table, digest in digests.items() if table not in computed},
+        "computed": {table: digests[table] for table in computed},
+        "inputs": [table for table in tables if table in read],
+    }
 
 
 def objects(connection: duckdb.DuckDBPyConnection, is_whole: bool = False) -> dict[str, str]:
@@ -156,14 +178,16 @@ def found(
     """
     there = objects(connection, is_whole)
     if compare_texts:
-        digests = known["objects"]
+        digests, kept = known["objects"], known["rows"] | known["computed"]
         differing = sorted(name for name, digest in there.items() if digests.get(name) != digest)
-        tables = [table for table in known["rows"] if f"table main.{table}" in there]
+        tables = [table for table in kept if f"table main.{table}" in there]
         rows = _row_digests(connection, [table for table in tables if is_whole or table != _DESCRIBING])
-        others = [table for table, digest in rows.items() if known["rows"][table] != digest]
+        others = [table for table, digest in rows.items() if kept[table] != digest]
+        read = [(table, digest) for table, digest in rows.items() if table in known["inputs"] or table in known["computed"]]
+        content = _digest(json.dumps(sorted(read))) if read else ""
         expected = [name for name in digests if is_whole or not name.startswith(_FOR_WRITERS)]
     else:
-        digests, others, expected = known["objects"], [], []
+        digests, others, expected, content = known["objects"], [], [], ""
         names = {_unnumbered(name) for name in digests}
         differing = sorted(name for name in there if name.startswith(_ACTING) and _unnumbered(name) not in names)
     shadowing = _shadowing(connection, differing)
@@ -175,7 +199,9 @@ def found(
         ),
         further=tuple(name for name in differing if not (name in digests and compare_texts) and name not in shadowing),
         lacking=tuple(sorted(name for name in expected if name not in there)),
-        tables=tuple(table for table in others if table not in _OWN_ROWS),
+        tables=tuple(table for table in others if table not in _OWN_ROWS and table not in known["computed"]),
+        computed=tuple(table for table in others if table in known["computed"]),
+        content=content,
     )
 
 
@@ -258,17 +284,51 @@ def _parts(connection: duckdb.DuckDBPyConnection) -> set[object]:
     return {row[columns.index("hardware")] for row in rows}
 
 
+def recomputed(
+    connection: duckdb.DuckDBPyConnection, template: duckdb.DuckDBPyConnection, tables: Sequence[str]
+) -> dict[str, int]:
+    """Count the rows of maintained tables that differ from their recomputation, by table. Only parts whose rows differ from the
+    template's are evaluated."""
+    parts: set[str] = set()
+    for table in tables:
+        parts.update(part for part, _ in _digests_by_part(connection, table).items() ^ _digests_by_part(template, table).items())
+    return maintain.altered(connection, tables, sorted(parts))
+
+
+def _digests_by_part(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """Return a digest of the rows of a maintained table by part; empty for tables whose rows belong to no part."""
+    with apart(connection) as (cursor, current):
+        main = f"{ddl.quote(current)}.main"
+        columns = [name for name, *_ in cursor.execute(f"FROM {main}.{ddl.quote(table)} LIMIT 0").description or ()]
+        rows = f"{main}.{ddl.quote(table)} AS t"
+        if "hardware" not in columns and CHAIN not in columns:
+            return {}
+        if "hardware" not in columns:
+            rows += f" JOIN (SELECT DISTINCT hardware, {CHAIN} FROM {main}.part_backend) AS c USING ({CHAIN})"
+        values = ", ".join(f"t.{ddl.quote(name)}" for name in columns)
+        query = f"SELECT hardware, {_sum_of_hashes(values)} FROM {rows} GROUP BY hardware"
+        return dict(cursor.execute(query, {"salt": _salt()}).fetchall())
+
+
 def _row_digests(connection: duckdb.DuckDBPyConnection, tables: list[str]) -> dict[str, str]:
     """Return a digest of the rows of each table, independent of their order, in one query."""
     if not tables:
         return {}
     with apart(connection) as (cursor, current):
         each = [
-            f"SELECT {ddl.literal(table)}, md5(COALESCE(string_agg(digest, '' ORDER BY digest), '')) FROM"
-            f" (SELECT md5(CAST(t AS VARCHAR)) AS digest FROM {ddl.quote(current)}.main.{ddl.quote(table)} AS t)"
+            f"SELECT {ddl.literal(table)}, {_sum_of_hashes('*COLUMNS(*)')} FROM {ddl.quote(current)}.main.{ddl.quote(table)}"
             for table in tables
         ]
-        return dict(cursor.execute(" UNION ALL ".join(each)).fetchall())
+        return dict(cursor.execute(" UNION ALL ".join(each), {"salt": _salt()}).fetchall())
+
+
+def _sum_of_hashes(values: str) -> str:
+    """Write the digest of rows. The engine's hash can be inverted, so a secret of the user enters it."""
+    return f"CONCAT(count(*), ' ', sum(CAST(HASH($salt, {values}) AS HUGEINT)))"
+
+
+def _salt() -> str:
+    return cache.secret("rows")
 
 
 def _digest(text: str) -> str:

@@ -145,6 +145,18 @@ def differences(connection: duckdb.DuckDBPyConnection, runs: str = "TRUE") -> di
     return {name: count for name, count in found.items() if count}
 
 
+def altered(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], parts: Sequence[str]) -> dict[str, int]:
+    """Count the rows by which maintained tables differ, for some parts, from what triggers would compute; empty if none differ. Writes
+    nothing to the file."""
+    found = {}
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TEMP TABLE {triggers.NEW} AS SELECT UNNEST(CAST(? AS VARCHAR[])) AS hardware", [list(parts)])
+        for table, (query, condition) in triggers.evaluations_of_parts(cursor, tables).items():
+            found[table] = _difference(cursor, table, f"({query})", condition)
+        cursor.execute(f"DROP TABLE {triggers.NEW}")
+    return {table: count for table, count in found.items() if count}
+
+
 def _difference(connection: duckdb.DuckDBPyConnection, name: str, anew: str, condition: str) -> int:
     """Count the rows that only one of two relations contains. Rows are compared by hash, so that each relation is evaluated once."""
     found = connection.execute(f"DESCRIBE {stored(connection, name)}").fetchall()

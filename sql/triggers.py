@@ -227,6 +227,19 @@ def clears(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return dict(_Maker(connection).clears())
 
 
+def evaluations_of_parts(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return, for some maintained tables of parts, the query for the rows of the parts in the table `NEW`, and the condition on these
+    rows in the table."""
+    maker = _Maker(connection)
+    found = {}
+    for table in maker.kept(PARTS):
+        if table.name not in tables:
+            continue
+        columns = column_names(connection, table.name)
+        found[table.name] = maker.evaluation(PARTS, table, staged=False), PARTS.holds(columns) or "TRUE"
+    return found
+
+
 def _present(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str, str]]:
     query = (
         "SELECT table_name, trigger_name, schema_name, sql FROM duckdb_triggers()"
@@ -249,7 +262,7 @@ class _Maker:
         self._relations = {r.name: r for r in relations(connection)}
         self._columns = {name: column_names(connection, name) for name in self._relations}
         self._facts = {t.TABLE: list(t.model_fields) for t in database.TABLES if not issubclass(t, ModelRow)}
-        self._tables = {queue: self._kept(queue) for queue in (PARTS, RUNS)}
+        self._tables = {queue: self.kept(queue) for queue in (PARTS, RUNS)}
         self.staged = {queue: self._shared(queue) for queue in (PARTS, RUNS)}
         self._answered = answers.facts_read(catalog(connection)) if answers.relations(connection) else set()
         self._answered_models = [
@@ -302,7 +315,7 @@ class _Maker:
             delete = f"DELETE FROM {kept} WHERE (hardware, field) IN ({places})"
             yield Trigger(fact, f"{name}_0_forget", event, delete, transitions)
         if event != "DELETE":
-            numbers = self._evaluation(PARTS, self._relations[restate.DERIVED], staged=False)
+            numbers = self.evaluation(PARTS, self._relations[restate.DERIVED], staged=False)
             insert = (
                 f"INSERT INTO {kept} BY NAME\nSELECT d.hardware, d.field, d.value AS derived_value FROM (\n{numbers}\n) AS d\n"
                 f"SEMI JOIN ({places}) AS c ON c.hardware = d.hardware AND c.field = d.field WHERE d.value IS NOT NULL"
@@ -343,7 +356,8 @@ class _Maker:
         found = f"SELECT CASE WHEN COUNT(*) > 0 THEN error({message}) ELSE 1 END FROM ({hiding})"
         return f"UPDATE {TURN} SET number = number + ({found} WHERE name IN (SELECT name FROM {READ}))"
 
-    def _kept(self, queue: Queue) -> list[Relation]:
+    def kept(self, queue: Queue) -> list[Relation]:
+        """Return the maintained tables of a layer."""
         return [r for r in self._relations.values() if r.is_table and r.layer == queue.layer]
 
     def _shared(self, queue: Queue) -> list[str]:
@@ -369,14 +383,14 @@ class _Maker:
         for relation in self._relations.values():
             if relation.name in self.staged[queue]:
                 name = _stage(relation.name)
-                yield f"stage_{relation.name}", f"INSERT INTO {name} BY NAME\n{self._evaluation(queue, relation)}"
+                yield f"stage_{relation.name}", f"INSERT INTO {name} BY NAME\n{self.evaluation(queue, relation)}"
             elif relation in tables:
                 name = f"main.{ddl.quote(relation.name)}"
                 condition = queue.leaves(self._columns[relation.name])
                 where = f" WHERE {condition}" if condition else ""
                 yield f"delete_{relation.name}", f"DELETE FROM {name}{where}"
                 # In the order of a complete refill, so that sums over the rows end in the same digits.
-                rows = f"SELECT * FROM ({self._evaluation(queue, relation)}) ORDER BY {', '.join(relation.grain)}"
+                rows = f"SELECT * FROM ({self.evaluation(queue, relation)}) ORDER BY {', '.join(relation.grain)}"
                 yield f"insert_{relation.name}", f"INSERT INTO {name} BY NAME\n{rows}"
         for view in self.staged[queue]:
             yield f"empty_{view}", f"DELETE FROM {_stage(view)}"
@@ -384,7 +398,7 @@ class _Maker:
             yield "forget_answers", f"DELETE FROM {answers.STORED} WHERE {queue.holds(queue.keys)}"
         yield "close", _CLOSE
 
-    def _evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
+    def evaluation(self, queue: Queue, relation: Relation, staged: bool = True) -> str:
         """Write the query for a relation's rows of the queued keys, with all inputs limited to these keys first."""
         stages = [name for name in self.staged[queue] if staged and name != relation.name]
         between = [r.name for r in self._relations.values() if not r.is_table and r.name not in stages]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from charz.schema import about, ddl
+from charz.schema import about, ddl, sources
 from charz.schema.errors import CharzError
 
 from . import answers, compose, documents, graph, macros, terms, texts
@@ -103,13 +103,14 @@ def formulas(root: Path | None = None) -> list[macros.Macro]:
 def fingerprint(root: Path | None = None) -> str:
     """Hash every file, and the code that makes triggers and texts from them."""
     root = root or ROOT
-    return _fingerprint(root, tuple((path, path.stat().st_mtime_ns) for path in (*files(root), *ROOT.glob("*.py"))))
+    found = [*files(root), *sorted(ROOT.glob("*.py"))]
+    return _fingerprint(root, tuple(found), sources.state(found))
 
 
 @functools.lru_cache(maxsize=4)
-def _fingerprint(root: Path, changed: tuple[tuple[Path, int], ...]) -> str:
-    """Hash the files in their state at the last change."""
-    return _hash(_read(root))
+def _fingerprint(root: Path, found: tuple[Path, ...], state: str) -> str:
+    """Hash the files in a state, which is computed once per process."""
+    return sources.derived("views", found, lambda: _hash(_read(root))) if root == ROOT else _hash(_read(root))
 
 
 def files(root: Path) -> list[Path]:

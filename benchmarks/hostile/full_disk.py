@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.hostile import CHARZ, environment
-from benchmarks.hostile.kill import _state as state_of
+from benchmarks.hostile.kill import differing_keys, state_of
 
 KB, MB = 1000, 10**6
 
@@ -94,7 +94,7 @@ def _outcome(folder: Path, file: Path, disk: Path, place: str, room: int, argume
     if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr or (done.returncode == 2 and not is_told):
         return f"out: exit code {done.returncode}, {done.stderr[-300:]!r}"
     after = state_of(db)
-    if done.returncode and after != before and not is_failed:
+    if done.returncode and differing_keys(after, before) and not is_failed:
         return f"out: changed the file, {done.stderr[-200:]!r}"
     if place in ("database", "out") and done.returncode and left_over:
         return f"out: left {', '.join(left_over)}"

@@ -2,8 +2,11 @@
 
     python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1] [--only WORD] [--minutes 60]
 
-FILE is a small charz database; a copy is changed. A file is old or new if its rows are those before or after the command. Every
-new file is checked as by `charz doctor`, and after every kill the next command must be able to write.
+FILE is a small charz database; a copy is changed. A file is old or new if its objects and rows are those before or after the
+command, which `charz doctor` finds sound. Ingest writes models first and their answers afterwards: a file whose models are whole or
+absent, each with all of its answers or none, is `unfilled`. Its `answer_state` must count the missing answers, the models must be
+answered with the numbers of the new file, and `charz refresh` must make it the new file. After every other kill the next command
+must be able to write.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ import yaml
 from benchmarks.hostile import CHARZ, charz, environment
 from charz.schema import ddl
 from charz.session import Session
+from charz.sql import foreign
+from charz.sql.answers import STORED as ANSWERS
+from charz.sql.layers import REBUILD
 
 TRACED = ("synthetic:mlp", "synthetic:conv2d")
 
@@ -51,21 +57,60 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Command lines, one for each kind of change."""
 
-State = dict[str, int]
-"""Hash and number of rows by table."""
+OUTCOMES = frozenset({"old", "new", "unfilled"})
+"""Outcomes that are right."""
+
+MEASURED = ("ingest_s", "seal")
+"""Columns that differ from run to run, like those of timestamps; a seal contains the last digits of numbers."""
+
+NEAR = 1e-9
+"""Largest relative difference of equal sums, which depend on the order of the rows."""
+
+Key = tuple[str, str]
+"""Table with its schema, and a model of its rows; empty for rows without a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Rows of a table, for one model if they have one."""
+
+    count: int
+    digest: str
+    """Digest of all values except numbers of type DOUBLE."""
+    sums: tuple[float | None, ...]
+    """Sum of each column of type DOUBLE."""
+
+    def equals(self, other: Content | None) -> bool:
+        """Return whether these are the same rows, apart from rounding."""
+        if other is None or (self.count, self.digest) != (other.count, other.digest):
+            return False
+        pairs = zip(self.sums, other.sums, strict=True)
+        return all(a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=NEAR)) for a, b in pairs)
+
+
+State = dict[Key, Content]
+"""Contents of a file."""
 
 
 @dataclass
 class Case:
     """A command, the file before it, and its result."""
 
+    name: str
     arguments: tuple[str, ...]
     start: Path
+    end: Path
     duration_s: float
     old: State
     new: State
     files: frozenset[str]
     """Files of an export."""
+
+    @property
+    def ingested(self) -> list[str]:
+        """Models that only the new file has, if the command is an ingest."""
+        models = {model for _, model in self.new} - {model for _, model in self.old}
+        return sorted(models) if self.name == "ingest" else []
 
 
 def main() -> int:
@@ -89,13 +134,13 @@ def main() -> int:
             command = list(cases)[number % len(cases)]
             outcome = _killed(folder, cases[command], dice)
             found.setdefault(command, Counter())[outcome] += 1
-            if outcome not in ("old", "new"):
+            if outcome not in OUTCOMES:
                 print(f"{command}: {outcome}", flush=True)
     for command, counts in found.items():
         print(f"{command}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     total = sum(found.values(), Counter())
     print(f"total: {total.total()} kills, " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(total.items())))
-    return int(not set(total) <= {"old", "new"})
+    return int(not set(total) <= OUTCOMES)
 
 
 def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
@@ -108,7 +153,8 @@ def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
     for name, arguments in COMMANDS.items():
         if only not in name:
             continue
-        start, path = folder / f"start-{len(name)}{name[:3]}.duckdb", folder / "charz.duckdb"
+        start, end = (folder / f"{when}-{name.replace(' ', '-')}.duckdb" for when in ("start", "end"))
+        path = folder / "charz.duckdb"
         shutil.copy(base, start)
         if name == "hardware add":
             _done(folder, start, ("hardware", "remove", "killed"))
@@ -116,7 +162,10 @@ def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
         begun = time.monotonic()
         _done(folder, path, arguments)
         duration = time.monotonic() - begun
-        yield name, Case(arguments, start, duration, _state(start), _state(path), _exported(folder))
+        shutil.copy(path, end)
+        if wrong := _faults(end):
+            sys.exit(f"{name}: unsound without a kill ({wrong})")
+        yield name, Case(name, arguments, start, end, duration, state_of(start), state_of(path), _exported(folder))
         _tidy(folder)
 
 
@@ -133,48 +182,99 @@ def _killed(folder: Path, case: Case, dice: random.Random) -> str:
     process.kill()
     process.wait()
     outcome = _outcome(folder, path, case)
-    after = charz(folder, "--db", str(path), "scenario", "add", "--batch", "77")
+    next = ("refresh",) if outcome == "unfilled" else ("scenario", "remove", "3")
+    after = charz(folder, "--db", str(path), *next)
     if after.returncode:
         outcome = f"not writable ({after.stderr.strip()})"
-    elif any(p.name.startswith(".charz.duckdb") for p in folder.iterdir()):
+    elif outcome == "unfilled" and (others := _refreshed_otherwise(state_of(path), case.new)):
+        outcome = f"filled in with other rows ({', '.join(others)})"
+    elif any(p.name.startswith((".charz.duckdb", ".writing-")) for p in folder.iterdir()):
         outcome = "left a file"
     _tidy(folder)
     return outcome
 
 
 def _outcome(folder: Path, path: Path, case: Case) -> str:
-    state = _state(path)
     exported = _exported(folder)
     if exported not in (frozenset(), case.files):
         return f"partial export ({len(exported)} files)"
-    if state != case.old and not _lies_between(state, case):
-        differing = [name for name, rows in state.items() if rows not in (case.old.get(name), case.new.get(name))]
-        return f"neither old nor new ({', '.join(differing)})"
     if path.read_bytes() == case.start.read_bytes():
         return "new" if exported else "old"
+    state = state_of(path)
+    if not differing_keys(state, case.old):
+        return "old"
+    differing = differing_keys(state, case.new)
+    if not differing:
+        return "new"
+    unanswered = [model for model in case.ingested if is_unanswered(state, case.new, model)]
+    absent = [model for model in case.ingested if not any(of == model for _, of in state)]
+    if any(model not in (*unanswered, *absent) for _, model in differing):
+        return f"neither old nor new ({', '.join(table for table, _ in differing)})"
+    return _unfilled(path, case, unanswered)
+
+
+def _refreshed_otherwise(state: State, new: State) -> list[str]:
+    """List the tables whose rows a refreshed file does not share with the new file. A refresh empties the queues of the triggers."""
+    return [table for table, _ in differing_keys(state, new) if not table.startswith(f"{REBUILD}.")]
+
+
+def is_unanswered(state: State, new: State, model: str) -> bool:
+    """Return whether a file has all rows of a model except its answers, and none of these."""
+    return [key for key in differing_keys(state, new) if key[1] == model] == [(ANSWERS, model)] and (ANSWERS, model) not in state
+
+
+def _unfilled(path: Path, case: Case, unanswered: list[str]) -> str:
+    """Check a file without the answers of some models: it must count them, and answer with the numbers of the new file."""
+    with Session(path) as session, Session(case.end) as end:
+        query = "SELECT model, CAST(SUM(missing_count) AS BIGINT) AS n FROM answer_state WHERE missing_count > 0 GROUP BY model"
+        counted = dict(session.sql(query).iter_rows())
+        if counted != {model: case.new[ANSWERS, model].count for model in unanswered}:
+            return f"unfilled, but counts {counted}"
+        for model in unanswered:
+            found, wanted = (of.compare(model, on="t4").rows() for of in (session, end))
+            if len(found) != len(wanted) or not all(map(_are_near, found, wanted)):
+                return f"unfilled, with another answer for {model}"
+    return "unfilled"
+
+
+def _are_near(row: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    return all(
+        math.isclose(a, b, rel_tol=NEAR) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in zip(row, other, strict=True)
+    )
+
+
+def _faults(path: Path) -> str:
     with Session(path) as session:
         frame = session.doctor()
-    wrong = frame.filter(~frame["is_well"])["what"].to_list()
-    return f"unsound ({', '.join(wrong)})" if wrong else "old" if state == case.old else "new"
+    return ", ".join(frame.filter(~frame["is_well"])["what"].to_list())
 
 
-def _lies_between(state: State, case: Case) -> bool:
-    return all(rows == case.new.get(name) for name, rows in state.items())
+def differing_keys(state: State, other: State) -> list[Key]:
+    """List the tables and models whose rows differ."""
+    return sorted(key for key in state.keys() | other.keys() if key not in state or not state[key].equals(other.get(key)))
 
 
-def _state(path: Path) -> State:
-    """Return the rows of each table, without columns that differ from run to run."""
+def state_of(path: Path) -> State:
+    """Return the contents of a file, without columns that differ from run to run."""
     with duckdb.connect(str(path), read_only=True) as connection:
-        query = (
-            "SELECT schema_name || '.' || table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
-            " SEMI JOIN duckdb_tables() USING (schema_name, table_name) WHERE data_type NOT LIKE 'TIMESTAMP%' AND data_type <> 'DOUBLE' GROUP BY ALL"
-        )
-        found = {}
-        for table, columns in connection.execute(query).fetchall():
-            listed = ", ".join(map(ddl.quote, columns))
-            ((found[table],),) = connection.execute(
-                f"SELECT sum(hash({listed})::HUGEINT)::VARCHAR || ' ' || count(*) FROM {table}"
+        found = {
+            (f"object {name}", ""): Content(1, text, ()) for name, text in foreign.objects(connection, is_whole=True).items()
+        }
+        query = """
+            SELECT schema_name || '.' || table_name, list((column_name, data_type) ORDER BY column_index) FROM duckdb_columns()
+            SEMI JOIN duckdb_tables() USING (schema_name, table_name)
+            WHERE data_type NOT LIKE 'TIMESTAMP%' AND NOT list_contains(?, column_name) GROUP BY ALL
+        """
+        for table, columns in connection.execute(query, [MEASURED]).fetchall():
+            kinds = dict(columns)
+            model = "model" if "model" in kinds else "run.model" if "run" in kinds else "''"
+            exact = ", ".join(ddl.quote(name) for name, kind in columns if kind != "DOUBLE")
+            sums = "".join(f", sum({ddl.quote(name)})" for name, kind in columns if kind == "DOUBLE")
+            rows = connection.execute(
+                f"SELECT COALESCE({model}, ''), count(*), sum(hash({exact})::HUGEINT)::VARCHAR{sums} FROM {table} GROUP BY 1"
             ).fetchall()
+            found |= {(table, of): Content(count, digest, tuple(added)) for of, count, digest, *added in rows}
         return found
 
 

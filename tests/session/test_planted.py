@@ -101,6 +101,81 @@ def test_shipped_rows_that_are_others_are_counted_in_every_answer(
         assert "2 shipped rows were changed (hardware_memory 1, hardware_provenance 1)" in said
 
 
+HALVED = "UPDATE answer.stored SET latency_s = latency_s / 2 WHERE model = 'small' AND hardware = 't4'"
+"""Statement that halves the answers at hand of one model on one part."""
+
+
+def test_answers_that_charz_did_not_compute_are_evaluated_and_replaced(planted: Planted, file: Path) -> None:
+    asked = {"on": "t4", "backend": "inductor", "batch": 1}
+    of_part = "FROM answer.stored WHERE model = 'small' AND hardware = 't4'"
+    with duckdb.connect(str(file), read_only=True) as connection:
+        ((count,),) = connection.execute(f"SELECT count(*) {of_part}").fetchall()
+        query = f"SELECT latency_s {of_part} AND batch = 1 AND backend = 'inductor' AND precision = 'torch-fp32'"
+        ((known,),) = connection.execute(query).fetchall()
+    path = planted(HALVED)
+    with charz.open(path) as db:
+        with pytest.warns(CharzWarning, match=f"{count} answers at hand do not come from your charz.*charz refresh"):
+            (found,) = db.compare("small", **asked)["latency_s"]
+        assert found == pytest.approx(known, rel=1e-12)
+        with db.changing(fills=False) as connection:
+            assert connection.execute(f"SELECT count(*) {of_part}").fetchall() == [(0,)]
+
+
+def test_a_trusted_files_answers_are_taken_and_named(planted: Planted) -> None:
+    path = planted(HALVED)
+    with charz.open(path) as db:
+        assert db.is_live
+    with charz.open(path, trust=True) as db:
+        assert not db.is_live
+        with pytest.warns(CharzWarning, match="do not come from your charz"):
+            db.models()
+
+
+def test_a_change_seals_the_answers_that_it_adds_and_no_others(planted: Planted, recwarn: pytest.WarningsRecorder) -> None:
+    path = planted("DELETE FROM answer.stored WHERE model <> 'small' OR hardware <> 't4' OR batch > 1")
+    with charz.open(path) as db:
+        with db.changing(fills=False) as connection:
+            connection.execute("CREATE TEMP TABLE kept AS SELECT * EXCLUDE (seal) FROM answer.stored; DELETE FROM answer.stored")
+            connection.execute("INSERT INTO answer.stored BY NAME FROM kept")
+        db.models()
+    assert not [warning for warning in recwarn if issubclass(warning.category, CharzWarning)]
+
+
+def test_computed_rows_that_were_written_within_charzs_own_bracket_are_counted(planted: Planted) -> None:
+    """The statement changes one row for each arithmetic of the part; a changed row counts twice, as stored and as computed."""
+    path = planted(
+        "INSERT INTO rebuild.writing VALUES (TRUE)",
+        "UPDATE arithmetic_rate SET vector_ops_per_s = 2 * vector_ops_per_s WHERE hardware = 't4'",
+        "DELETE FROM rebuild.writing",
+    )
+    with charz.open(path) as db:
+        for _ in range(2):
+            with pytest.warns(CharzWarning, match=r"computed rows were changed \(arithmetic_rate \d+\): `charz refresh`"):
+                db.models()
+        ((count,),) = db.sql("SELECT count(*) FROM arithmetic_rate WHERE hardware = 't4' AND vector_ops_per_s > 0").rows()
+        verdict = db._verdict
+    assert verdict is not None and verdict.computed == {"arithmetic_rate": 2 * count}
+
+
+@pytest.mark.slow("a statement on a fact fires the triggers of the file")
+def test_what_triggers_compute_for_another_client_is_right(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line names the changed fact. Its consequences are compared once, and not again after further changes of the file."""
+    from charz.sql import foreign
+
+    compared = []
+    real = foreign.recomputed
+    monkeypatch.setattr(foreign, "recomputed", lambda *given: (compared.append(1), real(*given))[1])
+    path = planted(ALTERED[0])
+    for command in (["models"], ["scenario", "remove", "3"], ["models"]):
+        assert run(["--db", str(path), *command]) == 0
+        said = capsys.readouterr().err
+        assert "changed (hardware_memory 1" in said or command[0] == "scenario"
+        assert "computed" not in said and "do not come from your charz" not in said
+    assert len(compared) == 1
+
+
 @pytest.mark.slow("examines a whole file")
 def test_the_doctor_counts_them_and_says_what_the_cache_holds(planted: Planted) -> None:
     with charz.open(planted(*ALTERED)) as db:
@@ -246,5 +321,5 @@ def test_the_lines_of_a_file_do_not_depend_on_who_writes_it(planted: Planted) ->
     lines = []
     for _ in range(2):
         with duckdb.connect(str(path), read_only=True) as connection:
-            lines.append(workspace.examined(connection, path, Access()))
+            lines.append(workspace.warnings(workspace.examined(connection, path, Access())))
     assert lines[0] == lines[1] and "2 shipped rows" in lines[0][0]

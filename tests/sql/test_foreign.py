@@ -27,12 +27,12 @@ def found(path: Path, known: foreign.Own, *statements: str, is_whole: bool = Tru
     with duckdb.connect(str(path)) as connection:
         for statement in statements:
             connection.execute(statement)
-        return foreign.found(connection, {**known, "rows": {}}, is_whole)
+        return foreign.found(connection, {**known, "rows": {}, "computed": {}}, is_whole)
 
 
 def test_a_file_that_charz_made_holds_nothing_foreign(small: Path, known: foreign.Own) -> None:
     with duckdb.connect(str(small), read_only=True) as connection:
-        assert foreign.found(connection, {**known, "rows": {}}, is_whole=True) == foreign.Found()
+        assert foreign.found(connection, {**known, "rows": {}, "computed": {}}, is_whole=True) == foreign.Found()
         ((triggers,),) = connection.execute("SELECT count(*) FROM duckdb_triggers()").fetchall()
     assert sum(name.startswith("trigger ") for name in known["objects"]) == triggers > 50
     assert sum(name.startswith("view rebuild.") for name in known["objects"]) > 5
@@ -79,7 +79,7 @@ def test_what_shadows_a_function_is_found_with_the_functions_of_the_engine(small
     }  # fmt: skip
     with duckdb.connect(str(small)) as connection:
         foreign.drop_macros(connection, foreign.shadowing(connection))
-        assert foreign.found(connection, {**known, "rows": {}}, is_whole=True) == foreign.Found()
+        assert foreign.found(connection, {**known, "rows": {}, "computed": {}}, is_whole=True) == foreign.Found()
 
 
 def test_a_trigger_of_charz_with_another_body_is_named(small: Path, known: foreign.Own) -> None:
@@ -110,23 +110,58 @@ ALTERED = [
     ("INSERT INTO price SELECT * REPLACE ('mine' AS hardware) FROM price WHERE hardware = 'a'", {}),
     ("INSERT INTO source SELECT * REPLACE ('mine' AS source_id) FROM source", {}),
     ("UPDATE source SET kind = 'mine'", {"source": 1}),
+    ("INSERT INTO scenario VALUES (2, 1.0)", {}),
+    ("UPDATE scenario SET host_factor = 0.5", {"scenario": 1}),
 ]
 """Statements of a client, and the shipped rows that each alters."""
 
 
 @pytest.mark.parametrize(("statement", "counts"), ALTERED)
 def test_shipped_rows_that_are_others_are_counted(statement: str, counts: dict[str, int]) -> None:
-    """A missing part, a user's own part and its sources alter no shipped row."""
+    """A missing part, a user's own part and its sources, and a further scenario alter no shipped row."""
     rows = """
         CREATE TABLE hardware AS SELECT UNNEST(['a', 'b']) AS hardware;
         CREATE TABLE price AS SELECT UNNEST(['a', 'b']) AS hardware, 1.5 AS price_usd_per_hour, '2026-01-01' AS dated;
-        CREATE TABLE source AS SELECT 's' AS source_id, 'paper' AS kind
+        CREATE TABLE source AS SELECT 's' AS source_id, 'paper' AS kind;
+        CREATE TABLE scenario AS SELECT 1 AS scenario_id, 1.0 AS host_factor
     """
     with duckdb.connect() as ours, duckdb.connect() as theirs:
         ours.execute(rows)
         theirs.execute(rows)
-        assert foreign.altered(theirs, ours, ("price", "source")) == {}
-        before = foreign._row_digests(theirs, ["price", "source", "hardware"])
+        tables = ("price", "source", "scenario")
+        assert foreign.altered(theirs, ours, tables) == {}
+        before = foreign._row_digests(theirs, [*tables, "hardware"])
         theirs.execute(statement)
-        assert foreign.altered(theirs, ours, ("price", "source")) == counts
-        assert foreign._row_digests(theirs, ["price", "source", "hardware"]) != before
+        assert foreign.altered(theirs, ours, tables) == counts
+        assert foreign._row_digests(theirs, [*tables, "hardware"]) != before
+
+
+def test_a_digest_counts_rows_and_values() -> None:
+    """Two equal rows more would cancel each other in an exclusive or of hashes."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT UNNEST([1, 2]) AS i, 'x' AS s")
+        seen = {foreign._row_digests(connection, ["t"])["t"]}
+        for statement in ("INSERT INTO t VALUES (3, 'x'), (3, 'x')", "UPDATE t SET s = 'y' WHERE i = 1", "UPDATE t SET i = 3 - i, s = 'x'"):
+            connection.execute(statement)
+            seen.add(foreign._row_digests(connection, ["t"])["t"])
+        assert len(seen) == 4
+
+
+def test_parts_whose_computed_rows_differ_are_found_by_part_or_by_group() -> None:
+    """Parts `a` and `b` use the chain `x`, and `c` uses `y`."""
+    rows = """
+        CREATE TABLE part_backend AS SELECT UNNEST(['a', 'b', 'c']) AS hardware, UNNEST(['x', 'x', 'y']) AS efficiency_chain;
+        CREATE TABLE part AS SELECT UNNEST(['a', 'b', 'c']) AS hardware, 1.5 AS clock_hz;
+        CREATE TABLE chain_efficiency AS SELECT UNNEST(['x', 'y']) AS efficiency_chain, 0.5 AS matrix_fraction
+    """
+    with duckdb.connect() as theirs, duckdb.connect() as ours:
+        theirs.execute(rows)
+        ours.execute(rows)
+
+        def apart(table: str) -> set[str]:
+            found = (foreign._digests_by_part(connection, table) for connection in (theirs, ours))
+            return {part for part, _ in next(found).items() ^ next(found).items()}
+
+        assert not apart("part") and not apart("chain_efficiency")
+        theirs.execute("UPDATE part SET clock_hz = 2 WHERE hardware = 'c'; UPDATE chain_efficiency SET matrix_fraction = 1 WHERE efficiency_chain = 'x'")
+        assert apart("part") == {"c"} and apart("chain_efficiency") == {"a", "b"}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from .engine.endpoint import Endpoint
     from .engine.rows import Manifest
+    from .verdicts import Verdict
 
 FILLED_U = 10.0
 """Largest work for which a writing command computes missing answers at hand. [CPU time of ten million empty passes of a Python loop]"""
@@ -74,7 +75,7 @@ class Opened:
         self._ground: Ground | None = None
         self._known: Catalog | None = None
         self._engine: tuple[Endpoint, Manifest] | None = None
-        self._of_file: list[str] = []
+        self._verdict: Verdict | None = None
         self._is_lenient = False
         """True if a file with wrong objects may be opened, to diagnose the file."""
 
@@ -139,7 +140,7 @@ class Opened:
             connection = workspace.read(self.path, create, self.access)
             try:
                 refuses = not self._is_lenient
-                self._of_file = workspace.examined(connection, self.path, self.access, refuses, opened)
+                self._verdict = workspace.examined(connection, self.path, self.access, refuses, opened)
             except BaseException:
                 connection.close()
                 raise
@@ -156,9 +157,20 @@ class Opened:
         return self._opened[1]
 
     def remind(self) -> None:
-        """Warn about changed shipped rows and objects that charz did not create. Every answer repeats this warning."""
-        for line in (self._parent or self)._of_file:
-            self.messages.warn(line)
+        """Warn about changed rows and objects that charz did not create. Every answer repeats this warning."""
+        from . import workspace
+
+        if verdict := (self._parent or self)._verdict:
+            for line in workspace.warnings(verdict):
+                self.messages.warn(line)
+
+    @property
+    def is_live(self) -> bool:
+        """True if every answer is evaluated on demand: the user asks for it, or the answers at hand do not come from this user's charz and
+        the file is not trusted."""
+        owner = self._parent or self
+        owner.connection()
+        return self.access.is_live or (not self.access.trust and owner._verdict is not None and owner._verdict.unsealed > 0)
 
     def _tell_of_cache(self) -> None:
         """Report the cached files that were created again, with the reason."""
@@ -227,7 +239,7 @@ class Opened:
             return Remote(cursor, scope, self._relations(), endpoint, manifest, self.messages.progress)
         known = self._relations() if scope is not None else None
         return Scoped(
-            cursor, scope, known, is_live=self.access.is_live, keeps_costs=keeps_costs, progress=self.messages.progress
+            cursor, scope, known, is_live=self.is_live, keeps_costs=keeps_costs, progress=self.messages.progress
         )
 
     def writing_files(self) -> duckdb.DuckDBPyConnection:
@@ -321,7 +333,7 @@ class Opened:
             cursor = connection if self._changes else self.cursor()
             if self.access.engine:
                 return self.scoped_on(cursor, None)
-            if not self._changes and not self.access.is_live and answers.is_complete(cursor):
+            if not self._changes and not self.is_live and answers.is_complete(cursor):
                 answers.show(cursor, self._relations(), answers.STORED)
             return Scoped(cursor)
         rows = scopes.scenario_rows(connection, numbers) if numbers else None

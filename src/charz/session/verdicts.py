@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from charz.schema import cache
+from charz.schema import cache, sources
 from charz.sql import views
 from charz.sql.foreign import Found
 
 _NAME = "examined"
+_VERIFIED = "verified"
 _MOST = 256
 """Largest number of files whose findings are cached."""
 
@@ -29,6 +30,12 @@ class Verdict:
     found: Found
     altered: dict[str, int] = field(default_factory=dict)
     """Number of changed shipped rows, by table."""
+    computed: dict[str, int] = field(default_factory=dict)
+    """Number of rows of maintained tables that differ from their recomputation, by table."""
+    unsealed: int = 0
+    """Number of answers at hand that this user's charz did not compute."""
+    fault: str = ""
+    """Reason why the file was not compared with charz's own; empty if it was."""
 
 
 def state(path: Path) -> State | None:
@@ -47,8 +54,8 @@ def read(now: State | None) -> Verdict | None:
     kept = None if now is None else _kept().get(_key(now))
     if kept is None or kept["state"] != now:
         return None
-    found = {name: tuple(values) for name, values in kept["found"].items()}
-    return Verdict(Found(**found), kept["altered"])
+    found: dict[str, Any] = {n: v if isinstance(v, str) else tuple(v) for n, v in kept["found"].items()}
+    return Verdict(Found(**found), kept["altered"], kept["computed"], kept["unsealed"])
 
 
 def write(now: State, verdict: Verdict) -> None:
@@ -58,6 +65,22 @@ def write(now: State, verdict: Verdict) -> None:
     kept[_key(now)] = {"state": now, **dataclasses.asdict(verdict)}
     newest = dict(list(kept.items())[-_MOST:])
     cache.write(_NAME, ".json", json.dumps(newest).encode())
+
+
+def is_verified(content: str) -> bool:
+    """Return whether maintained tables with this content (`Found.content`) equal their recomputation."""
+    return f"{charz()} {content}" in _verified()
+
+
+def verify(content: str) -> None:
+    """Store that maintained tables with this content equal their recomputation."""
+    cache.write(_VERIFIED, ".json", json.dumps([*_verified(), f"{charz()} {content}"][-_MOST:]).encode())
+
+
+def _verified() -> list[str]:
+    known = cache.read(_VERIFIED, ".json")
+    found: list[str] = [] if known is None else json.loads(known)
+    return found
 
 
 def _kept() -> dict[str, dict[str, Any]]:
@@ -75,5 +98,4 @@ def charz() -> str:
     """Return a hash of the code and data of charz that determine the findings about a file. It is cheaper than the hash of a template."""
     root = views.ROOT.parent / "hardware_catalog"
     files = sorted([*root.glob("parts/*/*.yaml"), *root.glob("tables/*.csv"), *(views.ROOT.parent / "schema").glob("*.py")])
-    changed = [(str(path), path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(f"{views.fingerprint()} {changed}".encode()).hexdigest()[:24]
+    return hashlib.sha256(f"{views.fingerprint()} {sources.state(files)}".encode()).hexdigest()[:24]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import duckdb
 from charz import __version__
 from charz.schema import about, cache, file
 from charz.schema.errors import CharzError, some
-from charz.sql import views
+from charz.sql import seals, views
 
 from . import template, verdicts
 from .access import Access
@@ -74,7 +74,8 @@ def change(
     """Yield a connection to a copy that replaces the database when the block ends without an error.
 
     Raise `CharzError` for an untrusted file with views, triggers or macros that charz did not create, and for any file whose macros shadow
-    functions. With `repairs`, such macros are dropped from a trusted file instead.
+    functions. With `repairs`, such macros are dropped from a trusted file instead. Answers at hand that this user's charz did not compute
+    are deleted from an untrusted file.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
     scenarios, views and maintained tables.
@@ -89,7 +90,10 @@ def change(
         elif is_there:
             _refuse_shadowing(connection, path, repairs)
         _complete(connection)
+        if is_there and not access.trust:
+            seals.forget(connection)
         yield connection
+        seals.settle(connection)
 
 
 def check_own(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -142,8 +146,8 @@ def examined(
     access: Access = Access(),
     refuses: bool = True,
     opened: State | None = None,
-) -> list[str]:
-    """Return the warnings that accompany every answer from a file: objects that charz did not create, and changed shipped rows.
+) -> Verdict:
+    """Return the findings about a file: objects that charz did not create, changed shipped rows, and computed rows that are wrong.
 
     Raise `CharzError` if macros shadow functions, or if objects of charz are changed and the file is not trusted. A file is examined
     once, and again after a change. `opened` is the file's state before the connection was made. Cached findings are read or written only
@@ -154,21 +158,35 @@ def examined(
     now = opened if opened is not None and verdicts.state(path) == opened else None
     verdict = verdicts.read(now)
     if verdict is None:
-        if cache.fault_of_folder():  # a reference file would take each command ten seconds
+        if fault := cache.fault_of_folder():  # a reference file would take each command ten seconds
             if refuses and (names := foreign.shadowing(connection)):
                 raise _shadowed(names, path)
-            return [f"views and shipped rows are not compared with charz's own: {cache.fault_of_folder()}"]
-        found = foreign.found(connection, own())
-        counts: dict[str, int] = {}
-        if found.tables:
-            with contextlib.closing(empty()) as ours:
-                counts = foreign.altered(connection, ours, found.tables)
-        verdict = verdicts.Verdict(found, counts)
+            return verdicts.Verdict(foreign.Found(), fault=fault)
+        verdict = _compared(connection)
         if now is not None and verdicts.state(path) == now:
             verdicts.write(now, verdict)
     if refuses:
         _refuse(verdict.found, path, access)
-    return _said(verdict)
+    return verdict
+
+
+def _compared(connection: duckdb.DuckDBPyConnection) -> Verdict:
+    """Compare a file with a file that charz has just made. Maintained tables of a file with changed objects are not evaluated."""
+    from charz.sql import foreign, seals
+
+    found = foreign.found(connection, own())
+    altered: dict[str, int] = {}
+    computed: dict[str, int] = {}
+    is_sound = not (found.shadowing or found.changed or found.lacking)
+    is_evaluated = bool(found.computed) and is_sound and not verdicts.is_verified(found.content)
+    if found.tables or is_evaluated:
+        with contextlib.closing(empty()) as ours:
+            altered = foreign.altered(connection, ours, found.tables)
+            if is_evaluated:
+                computed = foreign.recomputed(connection, ours, found.computed)
+    if is_evaluated and not computed:
+        verdicts.verify(found.content)
+    return verdicts.Verdict(found, altered, computed, seals.unsealed(connection))
 
 
 def _refuse(found: Found, path: Path, access: Access) -> None:
@@ -180,18 +198,35 @@ def _refuse(found: Found, path: Path, access: Access) -> None:
         raise CharzError(what, str(path), some(found.changed, _LISTED), next)
 
 
-def _said(verdict: Verdict) -> list[str]:
-    """List the warnings about a file that is read."""
+def warnings(verdict: Verdict) -> list[str]:
+    """List the warnings that accompany every answer from a file."""
+    if verdict.fault:
+        return [f"views, shipped rows and answers at hand are not compared with charz's own: {verdict.fault}"]
     lines = []
     if others := [*verdict.found.changed, *verdict.found.further]:
         lines.append(f"the database contains objects that charz did not create: {some(others, _LISTED)}")
     if verdict.found.lacking:
         lines.append(f"the database lacks {some(verdict.found.lacking, _LISTED)}: `charz doctor --repair` restores them")
-    if count := sum(verdict.altered.values()):
-        tables = ", ".join(f"{table} {number}" for table, number in sorted(verdict.altered.items()))
-        rows = "row was" if count == 1 else "rows were"
-        lines.append(f"{count:,} shipped {rows} changed ({tables}): `charz hardware sync` lists the changes")
+    if verdict.altered:
+        lines.append(f"{_counted('shipped', verdict.altered)}: `charz hardware sync` lists the changes")
+    if verdict.computed:
+        lines.append(f"{_counted('computed', verdict.computed)}: `charz refresh` computes them again")
+    if verdict.unsealed:
+        lines.append(
+            f"{verdict.unsealed:,} answers at hand do not come from your charz, so commands evaluate them: `charz refresh` replaces them"
+        )
     return lines
+
+
+def _counted(kind: str, counts: Mapping[str, int]) -> str:
+    """Write how many rows of a kind were changed in each table.
+
+    >>> _counted("shipped", {"price": 2, "die": 1})
+    '3 shipped rows were changed (die 1, price 2)'
+    """
+    total = sum(counts.values())
+    tables = ", ".join(f"{table} {number}" for table, number in sorted(counts.items()))
+    return f"{total:,} {kind} {'row was' if total == 1 else 'rows were'} changed ({tables})"
 
 
 def empty() -> duckdb.DuckDBPyConnection:

@@ -94,7 +94,7 @@ class Sql(Core):
         evaluated, which is slow without a WHERE clause, and the tables of precomputed answers contain nulls."""
         from charz.sql import answers
 
-        if any(narrowing) or self._scope != Scope() or self._changes or self.access.is_live or self.access.engine:
+        if any(narrowing) or self._scope != Scope() or self._changes or self.is_live or self.access.engine:
             return
         kept = re.compile(r"\banswer\s*\.\s*\w+")
         words = set(re.findall(r"\w+", kept.sub("", text.lower())))

@@ -305,7 +305,7 @@ class Export(Core):
                 for name in wanted.once:
                     yield name, _reader(cursor, _limited(cursor, name, wanted.columns.get(name, ()), limited))
         done("facts")
-        whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
+        whole = Scoped(connection.cursor(), scope, is_live=self.is_live)
         if wanted.own:
             whole.connection  # noqa: B018  scopes everything, since a user's view may read anything
         for name in (*wanted.own, *wanted.summed):

@@ -104,7 +104,7 @@ def _take(
     scenarios: Sequence[int],
     parts: Sequence[str],
 ) -> None:
-    from charz.sql import answers, maintain, scopes, triggers
+    from charz.sql import answers, maintain, scopes, seals, triggers
     from charz.sql.installed import catalog
     from charz.sql.layers import WORKLOAD
 
@@ -121,6 +121,7 @@ def _take(
             into.execute(f"DELETE FROM {scopes.stored(into, table.name)} WHERE {maintain.of_runs(models, None, 'run.')}")
             _copy(into, table.name, table.name, maintain.of_runs(models, scenarios, "run."))
         _copy(into, answers.table(into), answers.STORED, f"{of_runs} AND hardware IN {scopes.listed(parts)}")
+        seals.forget(into)  # answers that another user's charz computed
     here = {number for (number,) in into.execute("SELECT scenario_id FROM scenario").fetchall()}
     if others := sorted(here.difference(scenarios)):
         maintain.add_runs(into, models=models, scenarios=others)
