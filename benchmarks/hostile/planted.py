@@ -9,6 +9,7 @@ and key. A case changes a copy as an attacker could, runs a user's command, and 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import pickle
 import shutil
@@ -50,7 +51,7 @@ class Place:
         self.ran.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Keep the current file as the one to restore, since this charz has updated it."""
+        """Keep the current file as the one to restore, since this charz has updated it and filled its answers."""
         self._file = Path(shutil.copy(self.db, self.folder.parent / "base.duckdb"))
 
     def sql(self, *statements: str) -> None:
@@ -90,6 +91,21 @@ def said(done: Done, *words: str) -> str:
     if done.returncode not in (0, 1):
         return f"exit code {done.returncode}: {done.stderr[-300:]!r}"
     return "".join(f"{word!r} is not said: {done.stderr[-300:]!r}" for word in words if word not in done.stderr)
+
+
+def are_near(answer: str, other: str) -> bool:
+    """Compare two answers in CSV; numbers may differ by rounding."""
+    rows, others = ([line.split(",") for line in text.splitlines()] for text in (answer, other))
+    return len(rows) == len(others) and all(
+        len(row) == len(of) and all(map(_is_near, row, of)) for row, of in zip(rows, others, strict=True)
+    )
+
+
+def _is_near(value: str, other: str) -> bool:
+    try:
+        return value == other or math.isclose(float(value), float(other), rel_tol=1e-9)
+    except ValueError:
+        return False
 
 
 class _Payload:
@@ -210,6 +226,90 @@ def shipped_rows_that_are_others(at: Place) -> str:
     for asked in (COMPARE, ("report", "small", "--on", "t4"), ("sql", "SELECT 1"), ("hardware", "list")):
         if fault := said(at.charz(*asked), "2 shipped rows were changed"):
             return f"{asked[0]}: {fault}"
+    return ""
+
+
+@case
+def answers_that_are_others(at: Place) -> str:
+    """Try changed answers at hand, with no seal, an old seal and the seal of another row."""
+    before = at.charz(*COMPARE).stdout
+    for seal in ("NULL", "seal", "(SELECT max(seal) FROM answer.stored)"):
+        at.renew()
+        at.sql(f"UPDATE answer.stored SET latency_s = latency_s / 2, seal = {seal} WHERE model = 'small' AND hardware = 't4'")
+        done = at.charz(*COMPARE)
+        if fault := said(done, "answers at hand do not come from your charz", "charz refresh"):
+            return f"{seal}: {fault}"
+        if not are_near(done.stdout, before):
+            return f"{seal}: another answer"
+    at.charz("refresh")
+    done = at.charz(*COMPARE)
+    return "a line after the refresh" if "do not come" in done.stderr else "" if are_near(done.stdout, before) else "another answer"
+
+
+@case
+def computed_rows_that_are_others(at: Place) -> str:
+    """Try changed rows of maintained tables, written within charz's own bracket or without the triggers that refuse."""
+    with duckdb.connect(str(at.db), read_only=True) as connection:
+        query = "SELECT sql FROM duckdb_triggers() WHERE table_name = 'part' AND trigger_name = 'charz_update_refused'"
+        ((text,),) = connection.execute(query).fetchall()
+    bracket = ("INSERT INTO rebuild.writing VALUES (TRUE)", "DELETE FROM rebuild.writing")
+    changes = {
+        "part": (
+            "DROP TRIGGER charz_update_refused ON part",
+            "UPDATE part SET dram_byte_per_s = 4 * dram_byte_per_s WHERE hardware = 't4'",
+            text,
+        ),
+        "arithmetic_rate": (bracket[0], "UPDATE arithmetic_rate SET vector_ops_per_s = 2e15 WHERE hardware = 't4'", bracket[1]),
+        "chain_efficiency": (bracket[0], "DELETE FROM chain_efficiency WHERE kernel_class = 'matmul'", bracket[1]),
+        "part_energy": (bracket[0], "DELETE FROM part_energy WHERE hardware = 't4'", bracket[1]),
+    }
+    for table, statements in changes.items():
+        at.renew()
+        at.sql(*statements)
+        for asked in (COMPARE, ("sql", "SELECT 1"), ("models",)):
+            if fault := said(at.charz(*asked), "computed row", table, "charz refresh"):
+                return f"{table}, {asked[0]}: {fault}"
+    at.charz("refresh")
+    return "a line after the refresh" if "computed row" in at.charz("models").stderr else ""
+
+
+@case
+def facts_that_another_client_changes(at: Place) -> str:
+    """Change facts as a user's other client may: charz must say what was changed, and find nothing wrong with what follows from it."""
+    at.sql(
+        "UPDATE hardware_power SET tdp_w = 0.9 * tdp_w WHERE hardware = 't4'",
+        "INSERT INTO scenario SELECT * REPLACE (max(scenario_id) OVER () + 1 AS scenario_id, 3 AS batch) FROM scenario LIMIT 1",
+    )
+    done = at.charz(*COMPARE)
+    if "computed" in done.stderr or "do not come" in done.stderr:
+        return f"a false alarm: {done.stderr[-300:]!r}"
+    return said(done, "shipped row")
+
+
+@case
+def triggers_before_trust(at: Place) -> str:
+    """Try triggers of all events on all facts, with names of charz, in a file that says that another charz made it. The texts of such
+    a file's triggers cannot be compared, and the update to this charz inserts and deletes rows."""
+    with duckdb.connect(str(at.db), read_only=True) as connection:
+        query = "SELECT table_name, trigger_name, event_manipulation FROM duckdb_triggers() WHERE schema_name = 'main'"
+        triggers = connection.execute(query).fetchall()
+    at.sql(
+        "CREATE TABLE caught (name VARCHAR)",
+        *(f"DROP TRIGGER {name} ON {table}" for table, name, _ in triggers),
+        *(
+            f"CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH STATEMENT INSERT INTO caught VALUES ('{name} on {table}')"
+            for table, name, event in triggers
+        ),
+        "UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'",
+        "DELETE FROM caught",
+    )
+    for trust in ((), ("--trust",)):
+        done = at.charz("models", *trust)
+        if done.returncode:
+            return f"{trust}: exit code {done.returncode}, {done.stderr[-300:]!r}"
+        with duckdb.connect(str(at.db), read_only=True) as connection:
+            if ran := connection.execute("SELECT DISTINCT name FROM caught").fetchall():
+                return f"{trust}: {len(ran)} triggers ran, {ran[:3]}"
     return ""
 
 
@@ -386,7 +486,7 @@ def main() -> int:
         folder = Path(name, "a", "b", "c")
         folder.mkdir(parents=True)
         at = Place(folder, given.file.resolve())
-        first = at.charz("models")
+        first = at.charz("refresh")
         if first.returncode:
             sys.exit(first.stderr)
         at.keep()

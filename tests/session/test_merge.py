@@ -124,7 +124,7 @@ def test_another_catalog_is_refused_with_the_difference(few_parts: Path, tmp_pat
         connection.execute(changed)
     with (
         charz.open(into) as session,
-        pytest.raises(CharzError, match=r"another catalog: .*a\.duckdb\. Different are 2 rows of backend, as eager"),
+        pytest.raises(CharzError, match=r"another catalog: .*a\.duckdb\. Different: 2 rows of backend, e.g. eager"),
     ):
         session.merge(part)
     assert into.read_bytes() == before
