@@ -275,7 +275,7 @@ def computed_rows_that_are_others(at: Place) -> str:
 
 @case
 def facts_that_another_client_changes(at: Place) -> str:
-    """Change facts as a user's other client may: charz must say what was changed, and find nothing wrong with what follows from it."""
+    """Change facts as a user's other client may: charz must name the changed facts, and find nothing wrong with what follows from it."""
     at.sql(
         "UPDATE hardware_power SET tdp_w = 0.9 * tdp_w WHERE hardware = 't4'",
         "INSERT INTO scenario SELECT * REPLACE (max(scenario_id) OVER () + 1 AS scenario_id, 3 AS batch) FROM scenario LIMIT 1",
@@ -288,7 +288,7 @@ def facts_that_another_client_changes(at: Place) -> str:
 
 @case
 def triggers_before_trust(at: Place) -> str:
-    """Try triggers of all events on all facts, with names of charz, in a file that says that another charz made it. The texts of such
+    """Try triggers of all events on all facts, with names of charz, in a file that another charz seems to have made. The texts of such
     a file's triggers cannot be compared, and the update to this charz inserts and deletes rows."""
     with duckdb.connect(str(at.db), read_only=True) as connection:
         query = "SELECT table_name, trigger_name, event_manipulation FROM duckdb_triggers() WHERE schema_name = 'main'"
