@@ -17,8 +17,8 @@ WITH listed_numbers AS (
         -- Dispatch `graph` decides the work of the host under any backend.
         CASE WHEN dispatch = 'graph' THEN dispatch ELSE backend END AS row_kind,
         family,
-        UNNEST(['host_kernel_s', 'host_view_s', 'run_s', 'kernel_gap_fraction', 'chunk_element']) AS quantity,
-        UNNEST([host_kernel_s, host_view_s, run_s, kernel_gap_fraction, chunk_element]) AS value
+        UNNEST(['host_kernel_s', 'host_view_s', 'run_s', 'kernel_gap_fraction', 'chunk_element', 'efficient_core_ratio']) AS quantity,
+        UNNEST([host_kernel_s, host_view_s, run_s, kernel_gap_fraction, chunk_element, efficient_core_ratio]) AS value
     FROM backend_support
     UNION ALL
     SELECT

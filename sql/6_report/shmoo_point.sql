@@ -18,6 +18,7 @@ tiled_steps AS (
         t.tile_n,
         t.tile_k,
         t.tile_count,
+        t.tile_unit_count,
         t.ideal_s,
         MAX(t.ideal_s) OVER (PARTITION BY k.run, k.hardware) AS slowest_s
     FROM ranked_kernels AS k
@@ -74,7 +75,8 @@ SELECT
         ELSE 'dram'
     END AS weight_level,
     held_weight_fraction,
-    unit_count,
+    -- Number of units that the tiles are distributed over; all units of the part if the kernel has no tile.
+    COALESCE(tile_unit_count, unit_count) AS unit_count,
     -- True if the footprint fits the part's last-level cache.
     traffic_byte <= cache_byte AS fits_cache
 FROM ranked_steps

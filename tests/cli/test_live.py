@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from charz.cli import dispatch
+from charz.sql import seals
 
 COMPARE = ["compare", "resnet18", "--on", "t4", "--precision", "fp16", "--batch", "1"]
 SQL = ["sql", "SELECT latency_s FROM model_report WHERE model = 'resnet18' AND hardware = 't4'"]
@@ -23,7 +24,8 @@ def altered(resnet18: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     shutil.copy(resnet18, path)
     path.chmod(0o600)
     with duckdb.connect(str(path)) as connection:
-        ((changed,),) = connection.execute("UPDATE answer.stored SET latency_s = 7").fetchall()
+        ((changed,),) = connection.execute("UPDATE answer.stored SET latency_s = 7, seal = NULL").fetchall()
+        seals.settle(connection)
     assert changed
     monkeypatch.setenv("CHARZ_DB", str(path))
     return path

@@ -23,7 +23,7 @@ ROWS = {
     "hardware_family": "foo,systolic,,false,false,false,foo1,,,assumption,assumed",
     "backend": "bar,Bar,bar_unfused,,true,false,false,false,false,false,false,false,false,0.1,false,false,,0,,,,true,assumption,assumed\n"
     "bar_unfused,Bar one by one,,,false,true,false,false,false,false,false,false,false,0.1,false,false,,0,,,,true,assumption,assumed",
-    "backend_support": "bar,foo,*,true,fp32,graph,0,0,5e-05,1,false,true,,false,,false,false,,assumption,assumed",
+    "backend_support": "bar,foo,*,true,fp32,graph,0,0,5e-05,1,false,true,,false,,false,false,,,assumption,assumed",
     "fusion_rule": "\n".join(
         line.replace("tensorrt,", "bar,", 1)
         for line in (loader.ROOT / "tables/fusion_rule.csv").read_text().splitlines()
