@@ -41,8 +41,8 @@ ONE = rows("one", 1, {1: 0.010, 2: 0.012, 4: 0.020}, prompt_s=0.1)
 
 
 def choose(found: list[dict[str, Any]], **asked: float) -> list[dict[str, Any]]:
-    limits = Limits(OUTPUT, asked.get("rate"), asked.get("ttft"), asked.get("tpot"))
-    return [dict(zip(COLUMNS, row, strict=True)) for row in chosen(found, limits)]
+    limits = Limits(OUTPUT, asked.get("rate"), asked.get("ttft"), asked.get("tpot"), asked.get("budget"))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in chosen(found, limits).rows]
 
 
 def test_the_largest_batch_within_the_limits() -> None:
@@ -85,11 +85,43 @@ def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:
     assert found["million_tokens_usd"] == pytest.approx(4 * USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
 
 
-def test_splits_of_a_part_are_choices_of_their_own() -> None:
-    """A split that is as fast on more devices is left out; one that is faster stays."""
+def test_the_cheapest_split_of_a_part_is_its_choice() -> None:
+    """Within the limits, twice the devices are no gain: neither as fast as one device nor faster at more than its cost."""
     wasteful = rows("one", 2, {1: 0.010, 2: 0.012, 4: 0.020}, 0.1, "cp2")
     faster = rows("one", 2, {1: 0.006, 2: 0.007, 4: 0.011}, 0.06, "tp2")
-    assert {row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.03)} == {"one", "tp2"}
+    assert [row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.03)] == ["one"]
+    assert [row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.009)] == ["tp2"]
+
+
+def test_a_budget_bounds_the_rent() -> None:
+    """One device costs 0.001 dollars a second, 3.6 an hour."""
+    (found,) = choose(ONE, budget=3.7)
+    assert found["usd_per_hour"] == pytest.approx(3.6)
+    lost = chosen(ONE, Limits(OUTPUT, usd_per_hour=3.5))
+    assert lost.rows == [] and lost.lines() == ["one: above the budget: 3.60 USD an hour"]
+
+
+def test_each_part_that_loses_has_its_reason() -> None:
+    slow = rows("slow", 1, {1: 0.061, 2: 0.062}, 0.1)
+    late = rows("late", 1, {1: 0.010, 2: 0.012}, 3.0)
+    large = [row | {"latency_s": None} for row in rows("large", 8, {1: 0.010}, 0.1)]
+    beaten = rows("beaten", 1, {1: 0.012, 2: 0.014, 4: 0.029}, 0.15)
+    found = chosen([*ONE, *slow, *late, *large, *beaten], Limits(OUTPUT, ttft_s=2.0, tpot_s=0.03))
+    assert [row[1] for row in found.rows] == ["one"]
+    reasons = dict(line.split(": ", 1) for line in found.lines())
+    assert reasons.pop("beaten").startswith("no gain in cost, devices or times: one does the same for ")
+    assert reasons == {"slow": "TPOT 61.0 ms at batch 1", "late": "TTFT 3.00 s without load", "large": "does not fit on 8 devices"}
+    assert dict.fromkeys(found.lost) == dict.fromkeys(
+        ("no gain in cost, devices or times", "does not fit", "TTFT above the limit without load", "TPOT above the limit at batch 1")
+    )
+
+
+def test_a_prompt_shorter_than_the_context_of_its_steps() -> None:
+    """The steps at a context of 1024 follow the longest prompt within it."""
+    prompts = [row | {"context": context, "latency_s": s, "pass_s": s} for row in ONE if row["phase"] == "prefill"
+               for context, s in ((500, 0.05), (900, 0.09), (2000, 0.2))]  # fmt: skip
+    (found,) = choose([row for row in ONE if row["phase"] == "decode"] + prompts, tpot=0.03)
+    assert found["ttft_s"] == 0.09
 
 
 def test_what_does_not_fit_is_no_choice() -> None:

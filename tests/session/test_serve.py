@@ -16,12 +16,12 @@ COSTS = {"prompt_j": 2.0, "step_j": Curve([1.0], [0.5]), "static_w": 10.0, "usd_
 
 
 def row(rate: float | None = None, flight: int | None = None, server: Server = SERVER, accepted: float = 1.0, **objectives: float) -> dict[str, Any]:
-    plan = serve._plan(
+    plan = serve.plan_of(
         "m", trace.Trace([1000], [101], []), 50, 0.0, accepted, 0, 1, (objectives.get("ttft"), objectives.get("tpot"))
     )
     asked = serve._of_rate(server, plan, rate) if rate is not None else serve._of_flight(server, plan, flight or 1)
-    names = serve._COLUMNS[serve._COLUMNS.index("rate_per_s") :]
-    return dict(zip(names, serve._row(server, plan, asked, COSTS), strict=True))
+    names = serve.COLUMNS[serve.COLUMNS.index("rate_per_s") :]
+    return dict(zip(names, serve.row_of(server, plan, asked, COSTS), strict=True))
 
 
 def test_goodput_at_two_loads() -> None:

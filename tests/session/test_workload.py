@@ -9,6 +9,8 @@ import pytest
 import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
+from charz.session.ask import serve, trace
+from charz.session.ask.load import Curve, Server
 
 TEXT = """\
 workload: camera
@@ -76,3 +78,37 @@ def test_what_is_no_workload_is_told_with_its_place(file: Path, work: Path, old:
     work.write_text(TEXT.replace(old, new, 1))
     with charz.open(file) as db, pytest.raises(CharzError, match=said):
         db.workload(work, on="t4")
+
+
+REQUESTS = "arrival,prompt,output\n7,100,1\n5,100,11\n"
+
+
+def test_a_trace_is_replayed() -> None:
+    """A request of one token and one of 11 arrive 2 s apart: 50 ms of prompt each, and ten steps of 11 ms. Half a request a second arrives."""
+    given = trace.Trace([100, 100], [11, 1], [0.0, 2.0])
+    plan = serve.plan_of("m", given, 50, 0.0, 1.0, 0, 1, (0.06, 0.01))
+    server = Server(Curve([1.0, 101.0], [0.011, 0.111]), 5.0, prompt_s=0.05, first_s=0.05, most=50.0)
+    asked = serve.of_trace(server, plan, given)
+    costs = {"prompt_j": None, "step_j": None, "static_w": None, "usd_per_hour": 3600.0, "is_simulated": False}
+    found = dict(zip(serve.COLUMNS[7:], serve.row_of(server, plan, asked, costs), strict=True))
+    assert (found["rate_per_s"], found["concurrency"], found["is_saturated"]) == (0.5, None, False)
+    assert [found[f"request_{name}_s"] for name in ("mean", "p50", "p99")] == pytest.approx([0.105, 0.05, 0.16])
+    assert found["requests_per_s"] == pytest.approx(2 / 2.05)
+    assert found["busy_fraction"] == pytest.approx(0.21 / 2.05)
+    # The first takes 11 ms a token, the other has one token.
+    assert (found["met_fraction"], found["goodput_per_s"]) == (0.5, pytest.approx(1 / 2.05))
+    crowd = trace.Trace([100, 100, 100], [1, 1, 1], [0.0, 0.01, 0.02])
+    assert serve.of_trace(server, serve.plan_of("m", crowd, 50, 0.0, 1.0, 0, 1, (None, None)), crowd).load.is_saturated
+
+
+def test_a_trace_needs_a_model(file: Path, work: Path, tmp_path: Path) -> None:
+    path = tmp_path / "requests.csv"
+    path.write_text(REQUESTS)
+    with charz.open(file) as db:
+        with pytest.raises(CharzError, match="A file of requests names none. Add --model"):
+            db.workload(path, on="t4")
+        with pytest.raises(CharzError, match="options of a file of requests"):
+            db.workload(work, on="t4", model="small")
+        with pytest.raises(CharzError, match="nothing to serve"):
+            db.workload(path, on="t4", model="small")
+        assert not len(db.workload(path, on="t4", model="small", section="runs"))

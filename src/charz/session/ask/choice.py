@@ -6,22 +6,32 @@ load of each server. Without a rate, one server runs at the largest batch within
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..quantities import quantity, significant
 from .load import Curve, Load, Server, at_rate
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "million_tokens_usd",
+    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "usd_per_hour", "million_tokens_usd",
     "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 MOST_REPLICAS = 512
 """Largest number of servers tried for a rate: the number is doubled, then bisected."""
 
-_TARGET = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "context")
+READ = (
+    *(name for name in COLUMNS if name not in ("replicas", "devices", "requests_per_s", "ttft_s", "tpot_s", "usd_per_hour")),
+    "phase", "samples", "latency_s", "pass_s", "data",
+)  # fmt: skip
+"""Columns of `serving_split` that a choice needs."""
+
+SAID_LINES = 24
+"""Largest number of servers of which each has a line of its own."""
+
+_SERVER = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision")
 
 Record = Mapping[str, Any]
 
@@ -36,35 +46,112 @@ class Limits:
     """Requests per second, summed over all servers; None for one saturated server. [1/s]"""
     ttft_s: float | None = None
     tpot_s: float | None = None
+    usd_per_hour: float | None = None
+    """Largest rent of all devices. [USD/h]"""
 
 
-def chosen(rows: Sequence[Record], limits: Limits) -> list[tuple[Any, ...]]:
-    """Return the Pareto front in devices, dollars, time to first token and time per token, the cheapest choice first. `rows` are rows of
+@dataclass(slots=True)
+class Found:
+    """Choices within limits, the cheapest first, and the reasons why the other parts are not among them."""
+
+    rows: list[tuple[Any, ...]]
+    lost: dict[str, dict[str, str]]
+    """Reason by server (part and precision), by kind of reason."""
+
+    def lines(self) -> list[str]:
+        """Tell why each server lost: one line a server, or one line a kind of reason if there are more than `SAID_LINES`."""
+        if sum(map(len, self.lost.values())) <= SAID_LINES:
+            return [f"{server}: {reason}" for of_kind in self.lost.values() for server, reason in of_kind.items()]
+        return [f"{kind}: {', '.join(of_kind)}" for kind, of_kind in self.lost.items()]
+
+
+def chosen(rows: Sequence[Record], limits: Limits) -> Found:
+    """Find the cheapest choice of each server, and leave out those that another beats in dollars, devices and both times. `rows` are rows of
     `serving_split`: decode steps at several batches, and the prefill of one prompt."""
-    steps: dict[tuple[Any, ...], list[Record]] = {}
-    prompts: dict[tuple[Any, ...], Record] = {}
+    servers: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
-        target = tuple(row[name] for name in _TARGET)
+        servers.setdefault(tuple(row[name] for name in _SERVER), []).append(row)
+    found = Found([], {})
+    best: dict[str, dict[str, Any]] = {}
+    for server, of_server in sorted(servers.items(), key=lambda pair: str(pair[0])):
+        choice, kind, reason = _cheapest(of_server, limits)
+        name = _said(server, servers)
+        if choice is None:
+            found.lost.setdefault(kind, {})[name] = reason
+        else:
+            best[name] = choice
+    for name, choice in best.items():
+        if better := next((of for of, known in best.items() if _beats(known, choice)), None):
+            found.lost.setdefault(BEATEN, {})[name] = f"{BEATEN}: {better} does the same for {_usd(best[better])} in place of {_usd(choice)}"
+    front = [choice for name, choice in best.items() if name not in found.lost.get(BEATEN, {})]
+    front.sort(key=lambda c: (c["million_tokens_usd"] is None, c["million_tokens_usd"] or 0.0, c["devices"], c["tpot_s"]))
+    found.rows = [tuple(choice[name] for name in COLUMNS) for choice in front]
+    return found
+
+
+BEATEN = "no gain in cost, devices or times"
+"""Kind of reason of a choice that another beats."""
+
+
+def _said(server: tuple[Any, ...], servers: Collection[tuple[Any, ...]]) -> str:
+    """Name a server by its part, and by what distinguishes it from other servers of the same part."""
+    alike = [other for other in servers if other[1] == server[1]]
+    return " ".join(str(value) for i, value in enumerate(server) if i == 1 or len({other[i] for other in alike}) > 1)
+
+
+def _usd(choice: Record) -> str:
+    usd = choice["million_tokens_usd"]
+    return "an unknown price" if usd is None else f"{significant(usd)} USD a million tokens"
+
+
+def _cheapest(rows: Sequence[Record], limits: Limits) -> tuple[dict[str, Any] | None, str, str]:
+    """Return the cheapest choice among the splits of a server, or None with the kind of reason and the reason."""
+    steps: dict[tuple[Any, ...], list[Record]] = {}
+    prompts: dict[Any, list[Record]] = {}
+    for row in rows:
         if row["latency_s"] is None:
             continue
         if row["phase"] == "decode":
-            steps.setdefault(target, []).append(row)
+            steps.setdefault((row["split"], row["context"]), []).append(row)
         elif row["batch"] == 1:
-            prompts[target] = row
-    tried = [
-        _Tried.of(sorted(found, key=lambda row: row["samples"]), prompts[target], limits)
-        for target, found in steps.items()
-        if target in prompts
-    ]
-    front: list[dict[str, Any]] = []
-    for one in sorted((one for one in tried if one is not None), key=lambda one: one.bound):
-        if any(_beats(known, one.best) for known in front):
+            prompts.setdefault(row["split"], []).append(row)
+    pairs = []
+    for (split, context), of_split in steps.items():
+        reached = [row for row in prompts.get(split, []) if row["context"] <= context]
+        if reached:
+            pairs.append((sorted(of_split, key=lambda row: row["samples"]), max(reached, key=lambda row: row["context"])))
+    if not pairs:
+        kind = "does not fit"
+        return None, kind, f"{kind} on {max(row['device_count'] for row in rows)} devices"
+    tried = [one for of_split, prompt in pairs if (one := _Tried.of(of_split, prompt, limits)) is not None]
+    choice: dict[str, Any] | None = None
+    for one in sorted(tried, key=lambda one: one.bound):
+        if choice is not None and _order(one.best) > _order(choice):
             continue
-        choice = one.choice(limits)
-        if choice is not None and not any(_beats(known, choice) for known in front):
-            front = [known for known in front if not _beats(choice, known)] + [choice]
-    front.sort(key=lambda c: (c["million_tokens_usd"] is None, c["million_tokens_usd"] or 0.0, c["devices"], c["tpot_s"]))
-    return [tuple(choice[name] for name in COLUMNS) for choice in front]
+        other = one.choice(limits)
+        if other is not None and (choice is None or _order(other) < _order(choice)):
+            choice = other
+    if choice is None:
+        return None, *_why_none(pairs, limits)
+    if limits.usd_per_hour is not None and (choice["usd_per_hour"] is None or choice["usd_per_hour"] > limits.usd_per_hour):
+        known = "its price is unknown" if choice["usd_per_hour"] is None else f"{significant(choice['usd_per_hour'])} USD an hour"
+        return None, "above the budget", f"above the budget: {known}"
+    return choice, "", ""
+
+
+def _why_none(pairs: Sequence[tuple[list[Record], Record]], limits: Limits) -> tuple[str, str]:
+    """Return the kind of reason why no split of a server is within the limits, and the reason with its number."""
+    step_s = min(of_split[0]["latency_s"] for of_split, _ in pairs)
+    first_s = min(prompt["latency_s"] for _, prompt in pairs)
+    if limits.tpot_s is not None and step_s > limits.tpot_s:
+        return "TPOT above the limit at batch 1", f"TPOT {quantity(step_s, 's')} at batch 1"
+    if limits.ttft_s is not None and first_s > limits.ttft_s:
+        return "TTFT above the limit without load", f"TTFT {quantity(first_s, 's')} without load"
+    return "above the limits under this rate", f"above the limits under this rate with {MOST_REPLICAS} servers"
+
+
+def _order(choice: Record) -> tuple[float, ...]:
+    return tuple(_weight(choice, name) for name in _WEIGHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +221,7 @@ def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: floa
         **{name: row[name] for name in COLUMNS if name in row},
         "batch": row["samples"], "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
         "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output,
+        "usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
         "million_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
     }  # fmt: skip
 

@@ -83,6 +83,7 @@ class Llm(Core):
         ttft: Annotated[Amount | None, Text("Largest time to the first token, e.g. 500ms; lists choices within limits.")] = None,
         tpot: Annotated[Amount | None, Text("Largest time per token, e.g. 30ms; lists choices within limits.")] = None,
         rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
+        budget: Annotated[float | None, Text("Largest rent of all devices in USD an hour; lists choices within limits.", least=0.0)] = None,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         cap: Caps = None,
     ) -> Rows:
@@ -91,18 +92,19 @@ class Llm(Core):
         ttft_s is the time to the first token of a request that arrives alone, batch_ttft_s that of a batch of prompts that arrive at once. Tokens of
         prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output.
 
-        --ttft, --tpot or --rate list the choices of part, devices, precision and batch that no other beats in devices, dollars and both times. They try
-        batches 1 to 256 on 1, 2, 4 and 8 devices unless these are named, and pipelines, distributed experts and context, up to 64 devices. --pipeline,
+        --ttft, --tpot, --rate or --budget list the cheapest choice of each part within these limits, unless another part is as good in dollars, devices
+        and both times; a message tells why each other part lost. They try batches 1 to 256 on 1, 2, 4 and 8 devices unless these are named, and
+        pipelines and distributed experts, up to 64 devices. --pipeline,
         --expert or --spread alone list prompts and steps of these splits, with the time to the result and the tokens a second of all devices.
 
         Data in host memory (--host-weights, --host-cache) is transferred over PCIe in every step, before the kernels that read it. Without
         --backend, a part takes its assumed server, or its default backend where no server runs.
         """
-        is_choice = (ttft, tpot, rate) != (None, None, None)
+        is_choice = (ttft, tpot, rate, budget) != (None, None, None, None)
         is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
         if is_choice:
             batch, devices = batch or "1:256", devices or "1:8"
-            pipeline, expert, spread = (degree or POWERS_OF_TWO for degree in (pipeline, expert, spread))
+            pipeline, expert = (degree or POWERS_OF_TWO for degree in (pipeline, expert))
         batches = sizes(batch) or [1]
         asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
         runs = [
@@ -146,11 +148,14 @@ class Llm(Core):
         if is_choice:
             if not precision:
                 self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
-            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"))
-            found = choice.chosen(scoped.records(f"SELECT * FROM serving_split WHERE {_USED}"), limits)
-            if not found:
+            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget)
+            read = ", ".join(choice.READ)
+            found = choice.chosen(scoped.records(f"SELECT {read} FROM serving_split WHERE {_USED}"), limits)
+            if not found.rows:
                 self.messages.warn("no choice meets the limits")
-            return Rows(choice.COLUMNS, found, ("serving_split",))
+            for line in found.lines():
+                self.messages.remark(line)
+            return Rows(choice.COLUMNS, found.rows, ("serving_split",))
         if is_spread:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")

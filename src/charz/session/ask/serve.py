@@ -29,7 +29,7 @@ from . import queue, trace
 from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
 from .queue import Lengths, Times
 
-_COLUMNS = (
+COLUMNS = (
     "model", "hardware", "backend", "precision", "device_count", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
     "running_batch", "most_batch", "is_saturated", "requests_per_s", "saturation_per_s", "goodput_per_s", "met_fraction",
     "ttft_s", "ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s", "tpot_s", "tpot_mean_s", "tpot_p50_s", "tpot_p90_s", "tpot_p99_s",
@@ -106,7 +106,7 @@ class Serve(Core):
         include the parts of --prefill-on.
         """
         given = trace.read(Path(lengths), arrives=False) if lengths is not None else None
-        plan = _plan(
+        plan = plan_of(
             model, given or trace.Trace([input], [output], []), slots, prefix, accepted, drafted, devices,
             (amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")),
         )  # fmt: skip
@@ -116,17 +116,17 @@ class Serve(Core):
         found = self._servers(plan, names(on), precision, backend, kept, largest, (prefill_on, prefill_parts))
         rows: list[tuple[Any, ...]] = []
         for key, server, costs in found:
-            loads: list[_Asked] = [_of_rate(server, plan, each) for each in rates]
+            loads: list[Asked] = [_of_rate(server, plan, each) for each in rates]
             loads += [_of_flight(server, plan, each) for each in flights]
             if not loads:
-                loads.append(_Asked(None, None, saturated(server), None))
+                loads.append(Asked(None, None, saturated(server), None))
             for asked in loads:
                 if asked.rate is not None and asked.load.is_saturated:
                     self.messages.warn(
                         f"saturated: {key[0]} serves at most {server.capacity:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
                     )
-                rows.append((model, *key, devices, plan.input, plan.output, *_row(server, plan, asked, costs)))
-        return Rows(_COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0, row[8] or 0)), ("llm_serving",))
+                rows.append((model, *key, devices, plan.input, plan.output, *row_of(server, plan, asked, costs)))
+        return Rows(COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0, row[8] or 0)), ("llm_serving",))
 
     def _servers(
         self, plan: Plan, parts: Sequence[str], precision: Precisions, backend: Backends, kept: dict[str, Any], largest: int,
@@ -272,7 +272,7 @@ def _served_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A load of a command, with the times of its requests."""
 
     rate: float | None
@@ -282,33 +282,51 @@ class _Asked:
     """None where all requests wait, or the queue grows without bound."""
 
 
-def _of_rate(server: Server, plan: Plan, rate: float) -> _Asked:
+def _of_rate(server: Server, plan: Plan, rate: float) -> Asked:
     """Answer for random arrivals."""
     load = at_rate(server, rate)
     if load.is_saturated:
-        return _Asked(rate, None, load, None)
+        return Asked(rate, None, load, None)
     times = queue.at_random(server, plan.lengths, rate)
     first, step = queue.summary(times.ttft())[1], queue.summary(times.tpot())[1]
     step_s = load.step_s if step is None else step * plan.accepted
-    return _Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first, step_s=step_s), times)
+    return Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first, step_s=step_s), times)
 
 
-def _of_flight(server: Server, plan: Plan, requests: int) -> _Asked:
+def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
     """Answer for requests in flight."""
-    return _Asked(None, requests, at_concurrency(server, requests), queue.in_flight(server, plan.lengths, requests))
+    return Asked(None, requests, at_concurrency(server, requests), queue.in_flight(server, plan.lengths, requests))
 
 
-def _plan(
+def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
+    """Answer for the arrivals of a trace. It is saturated if they are more than the server's largest rate on average."""
+    times = queue.replay(server, plan.lengths, given.arrivals_s)
+    span_s = given.arrivals_s[-1]
+    rate = (len(given.arrivals_s) - 1) / span_s if span_s else None
+    load = Load(
+        batch=times.running_s / times.end_s,
+        rate_per_s=len(given.arrivals_s) / times.end_s,
+        first_s=queue.summary(times.ttft())[1],
+        step_s=(queue.summary(times.tpot())[1] or 0.0) * plan.accepted,
+        busy_fraction=times.busy_s / times.end_s,
+        residual_fraction=0.0,
+        is_saturated=rate is not None and rate >= server.capacity,
+    )
+    return Asked(rate, None, load, times)
+
+
+def plan_of(
     model: str, given: trace.Trace, slots: int, prefix: float, accepted: float, drafted: int, devices: int,
     objectives: tuple[float | None, float | None],
 ) -> Plan:  # fmt: skip
+    """Summarize requests, whose mean lengths give the sizes of the evaluated runs."""
     mean = given.mean_prompt
     lengths = Lengths([prompt / mean for prompt in given.prompts], given.outputs)
     sizes_ = (max(1, round(mean)), max(1, round(given.mean_output)), max(1, int(given.mean_context)))
     return Plan(model, *sizes_, lengths, slots, prefix, accepted, drafted, devices, *objectives)
 
 
-def _row(server: Server, plan: Plan, asked: _Asked, costs: dict[str, Any]) -> tuple[Any, ...]:
+def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the columns from `rate_per_s` on."""
     load, times = asked.load, asked.times
     tokens_per_s = load.rate_per_s * plan.output
@@ -328,7 +346,7 @@ def _row(server: Server, plan: Plan, asked: _Asked, costs: dict[str, Any]) -> tu
     )  # fmt: skip
 
 
-def _met(plan: Plan, asked: _Asked) -> float:
+def _met(plan: Plan, asked: Asked) -> float:
     """Return the share of requests that meet the objectives. Where the queue grows without bound, all requests become late."""
     if asked.times is not None:
         return asked.times.met_fraction(plan.ttft_s, plan.tpot_s)

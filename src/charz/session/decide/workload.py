@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
-from ..axes import names
-from ..core import Core
-from ..parameters import File, Names, Text
+from ..ask import serve, trace
+from ..axes import amount, names
+from ..parameters import Amount, Backends, File, Names, Precisions, Text
 from ..question import TARGET, single
 
 Record = dict[str, Any]
@@ -51,7 +51,7 @@ class Work:
     """Rounds of all runs per second that the part must reach; None for a single round. [1/s]"""
 
 
-class Workload(Core):
+class Workload(serve.Serve):
     """Workloads of several runs on one part."""
 
     @answer("total", "runs")
@@ -60,19 +60,35 @@ class Workload(Core):
         file: Annotated[
             File,
             Text(
-                "YAML file with `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and optionally `rate_per_s`."
+                "YAML file with `runs`, a list of {model, count, batch, sequence, precision, backend, cap}, and optionally `rate_per_s`;"
+                " or a CSV or parquet file of requests with columns arrival [s], prompt and output [tokens]."
             ),
         ],
         *,
         on: Annotated[Names, Text("Hardware part that executes all runs. Several parts, separated by commas, are alternatives.")],
         section: Literal["total", "runs"] = "total",
+        model: Annotated[str | None, Text("Language model that serves a file of requests.")] = None,
+        ttft: Annotated[Amount | None, Text("Objective for the time to the first token of a request, e.g. 500ms.")] = None,
+        tpot: Annotated[Amount | None, Text("Objective for the time per output token of a request, e.g. 30ms.")] = None,
+        slots: Annotated[int, Text("Largest number of requests that a server runs at once.", least=1)] = 256,
+        devices: Annotated[int, Text("Devices that share each kernel of a server by tensor parallel.", least=1)] = 1,
+        precision: Precisions = None,
+        backend: Backends = None,
     ) -> Rows:
         """Predict successive runs of several models on one part: total time, energy, memory, and the largest rate. If the file states
         `rate_per_s`, also list the utilization and average power of the part, including idle time.
 
+        A file of requests is replayed by a server of --model as `serve` does: times to the first token (ttft), per later token (tpot) and to the last
+        token (request) as mean, p50, p90 and p99, and goodput under --ttft and --tpot. These options belong to a file of requests.
+
         Memory contains the weights of every model, the activations of the largest run, and a process context for each backend. The exit
         code is 1 if memory does not suffice, or if a part does not reach the rate.
         """
+        objectives = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
+        if Path(file).suffix in trace.SUFFIXES:
+            return self._replayed(Path(file), names(on), section, model, objectives, slots, devices, (precision, backend))
+        if (model, *objectives, precision, backend, slots, devices) != (None, None, None, None, None, 256, 1):
+            raise CharzError("options of a file of requests", str(file), "it states its runs", f"name a {' or '.join(trace.SUFFIXES)} file")
         work = read(Path(file))
         found = [(part, self._done(work, part)) for part in names(on)]
         if section == "runs":
@@ -82,6 +98,28 @@ class Workload(Core):
         is_failure = any(not row["fits_device"] or (row["duty_fraction"] or 0.0) > 1.0 for row in totals)
         rows = [[row[name] for name in _TOTAL] for row in totals]
         return Rows(_TOTAL, rows, ("model_report", "model_memory"), is_failure=is_failure)
+
+    def _replayed(
+        self, file: Path, parts: list[str], section: str, model: str | None, objectives: tuple[float | None, float | None], slots: int,
+        devices: int, taken: tuple[Precisions, Backends],
+    ) -> Rows:  # fmt: skip
+        """Replay the requests of a trace on each part. It states no runs, so that section is empty."""
+        if model is None:
+            raise CharzError("no model", str(file), "a file of requests names none", "add --model, e.g. --model hf:llama-3.1-8b")
+        if section == "runs":
+            return Rows(_RUNS, [])
+        given = trace.read(file, arrives=True)
+        plan = serve.plan_of(model, given, slots, 0.0, 1.0, 0, devices, objectives)
+        kept = {"device_count": devices if devices > 1 else None}
+        found = [
+            (key, server, serve.of_trace(server, plan, given), costs)
+            for key, server, costs in self._servers(plan, parts, *taken, kept, slots, (None, 1))
+        ]
+        rows = [
+            (model, *key, devices, plan.input, plan.output, *serve.row_of(server, plan, asked, costs))
+            for key, server, asked, costs in found
+        ]
+        return Rows(serve.COLUMNS, sorted(rows, key=lambda row: tuple(map(str, row[1:4]))), ("llm_serving",), any(one[2].load.is_saturated for one in found))
 
     def _done(self, work: Work, part: str) -> list[Record]:
         """Return each run on the part with its count, total time and share of the workload's time."""
