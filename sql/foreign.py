@@ -20,7 +20,6 @@ import duckdb
 from charz.schema import about, cache, ddl
 from charz.schema.apart import apart
 
-from . import maintain
 from .installed import catalog, comparable
 from .keys import CHAIN
 from .layers import HARDWARE, REBUILD
@@ -292,6 +291,9 @@ def recomputed(
     parts: set[str] = set()
     for table in tables:
         parts.update(part for part, _ in _digests_by_part(connection, table).items() ^ _digests_by_part(template, table).items())
+    # Opening a file without such rows imports no pydantic.
+    from . import maintain
+
     return maintain.altered(connection, tables, sorted(parts))
 
 
