@@ -21,7 +21,7 @@ unit_rates AS (
         r.*,
         s.arithmetic,
         s.cuts_queries,
-        s.efficient_core_ratio,
+        s.left_out_ratio,
         w.precision AS compute_precision,
         s.calls_library AND r.half_matrix_ops_per_s > r.matrix_ops_per_s AND r.matrix_precision = 'fp16' AS is_half_matrix,
         -- Vector units sum half-precision products in half precision if the backend allows it and that is not slower (Pascal's rate
@@ -42,7 +42,7 @@ core_rates AS (
         CASE WHEN r.is_half THEN r.performance_fraction ELSE r.single_performance_fraction END AS core_fraction,
         CASE
             WHEN core_fraction IS NOT NULL
-                AND c.efficient_cores <= c.performance_cores * r.efficient_core_ratio * CASE WHEN p.bits <= 8 THEN 2e0 ELSE 1e0 END
+                AND c.efficient_cores <= c.performance_cores * r.left_out_ratio * CASE WHEN p.bits <= 8 THEN 2e0 ELSE 1e0 END
                 THEN CAST(c.performance_cores AS DOUBLE)
         END AS core_count
     FROM unit_rates AS r

@@ -59,13 +59,27 @@ def test_few_efficient_cores_are_left_out(
         supported_backend=[{"efficient_core_ratio": 2.0}],
         backend=[{}],
         hardware_rate=[{"precision": "t", "single_vector_ops_per_s": 800.0, "single_vector_unit_count": 13.0, "single_performance_fraction": 0.75}],
-        hardware_cluster=[{"cluster": "p_core", "unit_count": 4}, {"cluster": "e_core", "unit_count": efficient}],
+        hardware_cluster=[
+            {"cluster": "p_core", "unit_count": 4}, {"cluster": "e_core", "unit_count": efficient},
+            {"hardware": "other", "cluster": "p_core", "unit_count": 100}, {"hardware": "other", "cluster": "e_core", "unit_count": 1},
+        ],
         part=[{}],
         precision=[{"precision": "t", "bits": bits}],
         library_constant=[{"library_constant": "vector_block_threads", "value": 256.0}],
     )
     assert (row["vector_ops_per_s"], row["vector_unit_count"]) == (rate, units)
     assert row["arithmetic"] == "performance2.0"
+
+
+def test_a_part_without_efficient_cores_shares_the_plain_rates(check: Callable[..., None]) -> None:
+    for cluster, arithmetic in (("core", "plain"), ("e_core", "performance2.0")):
+        check(
+            "backend_arithmetic",
+            {"arithmetic": arithmetic},
+            supported_backend={"efficient_core_ratio": 2.0},
+            backend={},
+            hardware_cluster=[{"cluster": cluster}],
+        )
 
 
 def test_one_rate_for_each_arithmetic(evaluate: Callable[..., list[dict[str, Any]]]) -> None:

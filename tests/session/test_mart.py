@@ -149,7 +149,7 @@ def test_a_refresh_evaluates_no_table_that_its_triggers_keep(path: Path, monkeyp
 
 
 def test_an_export_writes_the_mart_first(file: Path, tmp_path: Path) -> None:
-    """Of the small file, every relation with its rows; a batch that is not stored is evaluated, and `is_default` follows the rows."""
+    """The export has rows of the small model alone, evaluates a batch that is not stored, and adds kernels with `full`."""
     with charz.open(file) as db:
         rows = db.export(tmp_path / "out", models="small", on="t4,l4", batch=3, precision="fp16", backend="inductor", views="model_report")
         kinds = rows["kind"].to_list()
@@ -164,6 +164,15 @@ def test_an_export_writes_the_mart_first(file: Path, tmp_path: Path) -> None:
         kernels = pl.read_parquet(tmp_path / "whole/mart/kernels.parquet")
         reported = pl.read_parquet(tmp_path / "whole/view/kernel_latency.parquet")
         assert kernels["latency_s"].sum() == pytest.approx(reported["latency_s"].sum()) and len(kernels) == len(reported) > 3
+
+
+def test_an_export_takes_no_answer_that_another_program_wrote(path: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE answer.stored SET latency_s = 7")
+    with charz.open(path) as db:
+        db.scope(scenarios=[1]).export(tmp_path / "out", models="small", on="t4", views="model_report")
+    for place in ("mart/runs", "view/model_report"):
+        assert 0 < pl.read_parquet(tmp_path / f"out/{place}.parquet")["latency_s"].max() < 1  # type: ignore[operator]
 
 
 def test_a_database_of_an_export_is_small_and_has_keys(file: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -64,6 +65,15 @@ def test_the_smallest_node_that_fits() -> None:
         for batch in (1, 32)
     ]
     assert [(row["device_count"], row["batch"]) for row in first_look.smallest(rows)] == [(2, 1), (2, 32)]
+
+
+def test_active_parameters_are_counted_on_a_part_of_the_file() -> None:
+    """Of 10 billion parameters 8 are experts', of which a token multiplies 2."""
+    session: Any = Mock()
+    session.connection().execute().fetchall.return_value = [(10e9, 8e9)]
+    session.asked().value.return_value = 2e9
+    assert first_look._parameters(session, "m", "l40s") == "m: 10.0 B parameters, 4.00 B active"
+    assert session.asked.call_args.args[0].hardware == ["l40s"]
 
 
 def test_llm_tells_requests_and_first_tokens(file: Path) -> None:

@@ -44,7 +44,7 @@ def test_chunks_by_hand() -> None:
 
 
 def test_a_prompt_of_several_chunks() -> None:
-    """A chunk has half a prompt: its pieces follow one another, and both prompts take 50 ms each."""
+    """A chunk is half as long as a prompt. The two prompts take 50 ms each, one after the other."""
     server = Server(SERVER.step_s, 5.0, prompt_s=0.05, first_s=0.05, most=10.0, most_prompts=0.5)
     times = queue.replay(server, queue.Lengths([1.0, 1.0], [1, 1]), [0.0] * 2)
     assert times.first_s == pytest.approx([0.05, 0.1])
@@ -81,7 +81,7 @@ def test_a_closed_loop() -> None:
 
 
 def test_percentiles() -> None:
-    """Of 1 to 200 the mean is 100.5, and 198 is the least that 99 % do not exceed."""
+    """The numbers 1 to 200 have the mean 100.5, and 99 % of them are at most 198."""
     assert queue.summary([float(i) for i in range(200, 0, -1)]) == (100.5, 100.0, 180.0, 198.0)
     assert queue.summary([]) == (None,) * 4
 

@@ -98,7 +98,9 @@ def test_a_trace_is_replayed() -> None:
     # The first takes 11 ms a token, the other has one token.
     assert (found["met_fraction"], found["goodput_per_s"]) == (0.5, pytest.approx(1 / 2.05))
     crowd = trace.Trace([100, 100, 100], [1, 1, 1], [0.0, 0.01, 0.02])
-    assert serve.of_trace(server, serve.plan_of("m", crowd, 50, 0.0, 1.0, 0, 1, (None, None)), crowd).load.is_saturated
+    load = serve.of_trace(server, serve.plan_of("m", crowd, 50, 0.0, 1.0, 0, 1, (None, None)), crowd).load
+    # No request has a later token, so the time per token is that of a step.
+    assert (load.is_saturated, load.step_s) == (True, pytest.approx(0.011))
 
 
 def test_a_trace_needs_a_model(file: Path, work: Path, tmp_path: Path) -> None:

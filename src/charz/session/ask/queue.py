@@ -161,7 +161,7 @@ class _Line:
         self.waiting: deque[int] = deque()
         self.running: list[tuple[int, int]] = []
         self.left = 0.0
-        """What is left of the prompt that waits first, in mean prompts."""
+        """Unprocessed part of the first waiting prompt, in mean prompts."""
 
     def arrive(self, now: float) -> None:
         """Let the next request arrive, if there is one. Prompts on parts of their own are processed before it joins the line."""

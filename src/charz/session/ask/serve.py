@@ -38,6 +38,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
+SLOTS = 256
+"""Largest number of requests that a server runs at once unless the user names another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Requests and load that a command asks for."""
@@ -84,7 +88,7 @@ class Serve(Core):
         ] = None,
         ttft: Annotated[Amount | None, Text("Objective for the time to the first token, e.g. 500ms.")] = None,
         tpot: Annotated[Amount | None, Text("Objective for the time per output token, e.g. 30ms.")] = None,
-        slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = 256,
+        slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = SLOTS,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
         accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
         drafted: Annotated[int, Text("Draft tokens that a step verifies.", least=0)] = 0,
@@ -288,9 +292,14 @@ def _of_rate(server: Server, plan: Plan, rate: float) -> Asked:
     if load.is_saturated:
         return Asked(rate, None, load, None)
     times = queue.at_random(server, plan.lengths, rate)
-    first, step = queue.summary(times.ttft())[1], queue.summary(times.tpot())[1]
-    step_s = load.step_s if step is None else step * plan.accepted
-    return Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first, step_s=step_s), times)
+    first_s, step_s = queue.summary(times.ttft())[1], _step_s(times, plan, load.step_s)
+    return Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first_s, step_s=step_s), times)
+
+
+def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
+    """Return the median time of a step of the replayed requests, or another time if each request ends with its first token. [s]"""
+    token_s = queue.summary(times.tpot())[1]
+    return otherwise if token_s is None else token_s * plan.accepted
 
 
 def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
@@ -303,11 +312,12 @@ def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
     times = queue.replay(server, plan.lengths, given.arrivals_s)
     span_s = given.arrivals_s[-1]
     rate = (len(given.arrivals_s) - 1) / span_s if span_s else None
+    running = times.running_s / times.end_s
     load = Load(
-        batch=times.running_s / times.end_s,
+        batch=running,
         rate_per_s=len(given.arrivals_s) / times.end_s,
         first_s=queue.summary(times.ttft())[1],
-        step_s=(queue.summary(times.tpot())[1] or 0.0) * plan.accepted,
+        step_s=_step_s(times, plan, server.step_s(max(running, 1.0))),
         busy_fraction=times.busy_s / times.end_s,
         residual_fraction=0.0,
         is_saturated=rate is not None and rate >= server.capacity,

@@ -70,7 +70,7 @@ class Workload(serve.Serve):
         model: Annotated[str | None, Text("Language model that serves a file of requests.")] = None,
         ttft: Annotated[Amount | None, Text("Objective for the time to the first token of a request, e.g. 500ms.")] = None,
         tpot: Annotated[Amount | None, Text("Objective for the time per output token of a request, e.g. 30ms.")] = None,
-        slots: Annotated[int, Text("Largest number of requests that a server runs at once.", least=1)] = 256,
+        slots: Annotated[int, Text("Largest number of requests that a server runs at once.", least=1)] = serve.SLOTS,
         devices: Annotated[int, Text("Devices that share each kernel of a server by tensor parallel.", least=1)] = 1,
         precision: Precisions = None,
         backend: Backends = None,
@@ -87,7 +87,7 @@ class Workload(serve.Serve):
         objectives = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
         if Path(file).suffix in trace.SUFFIXES:
             return self._replayed(Path(file), names(on), section, model, objectives, slots, devices, (precision, backend))
-        if (model, *objectives, precision, backend, slots, devices) != (None, None, None, None, None, 256, 1):
+        if (model, *objectives, precision, backend, slots, devices) != (None, None, None, None, None, serve.SLOTS, 1):
             raise CharzError("options of a file of requests", str(file), "it states its runs", f"name a {' or '.join(trace.SUFFIXES)} file")
         work = read(Path(file))
         found = [(part, self._done(work, part)) for part in names(on)]

@@ -293,7 +293,7 @@ class Export(Core):
         from charz.sql import evaluate, holder
         from charz.sql.installed import catalog
 
-        whole = Scoped(connection.cursor(), scope, is_live=self.access.is_live)
+        whole = Scoped(connection.cursor(), scope, is_live=self.is_live)
         for one in wanted.mart:
             yield one.name, whole.sql(one.limited(limited)).to_arrow_reader(ROWS_AT_ONCE)
             done(one.name)

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-KEYED_ROWS = {True: 1_000_000, False: 10_000}
-"""Largest number of rows of a relation with a primary key, by whether it is of the mart. The index takes about 100 bytes a row, more than
-the rows themselves."""
+KEYED_ROWS = 10_000
+"""Largest number of rows of a relation with a primary key: the index takes about 100 bytes a row, more than the rows themselves."""
+
+KEYED_MART_ROWS = 1_000_000
+"""The same of a relation of the mart, by whose keys other tools join."""
 
 
 class Target(Protocol):
@@ -143,7 +145,8 @@ class Database:
     def _declare_keys(self) -> None:
         """Declare primary keys, by which other tools join, except for tables whose index exceeds the memory, and for keys with nulls."""
         for name, key in self.keys.items():
-            if not 0 < self.counts.get(name, 0) <= KEYED_ROWS[name.startswith(f"{MARTS}.")]:
+            most = KEYED_MART_ROWS if name.startswith(f"{MARTS}.") else KEYED_ROWS
+            if not 0 < self.counts.get(name, 0) <= most:
                 continue
             columns = natural(key)
             listed = ", ".join(map(ddl.quote, columns))

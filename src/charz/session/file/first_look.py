@@ -15,10 +15,10 @@ PARTS = ("rtx4090", "l40s", "h100_sxm5_80", "b200_sxm")
 
 POLICIES = ("bf16", "fp8")
 
-DEVICES = "1,2,4,8"
+DEVICES = (1, 2, 4, 8)
 """Numbers of devices of a node that are tried."""
 
-BATCHES = "1,32"
+BATCHES = (1, 32)
 """Batches of a step: a request alone, and a small load."""
 
 _SHOWN = (
@@ -40,11 +40,11 @@ def shown(session: Core, model: str) -> Rows | None:
     )
     rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
     kept = smallest(rows)
-    session.messages.remark(_parameters(session, model))
+    session.messages.remark(_parameters(session, model, parts[0]))
     session.messages.remark(_bytes(session, rows))
     asked = {(part, policy) for part in parts for policy in POLICIES}
     for part, policy in sorted(asked - {(row["hardware"], row["precision"]) for row in kept}):
-        session.messages.remark(f"{part}, {policy}: does not fit {max(map(int, DEVICES.split(',')))} devices, or does not run")
+        session.messages.remark(f"{part}, {policy}: does not fit {max(DEVICES)} devices, or does not run")
     session.messages.remark(f"next: charz llm {model} --on {parts[-2 if len(parts) > 1 else -1]} --prompt 2000 --output 500")
     return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered.views)
 
@@ -59,14 +59,15 @@ def smallest(rows: Sequence[Record]) -> list[Record]:
     return [row for row in rows if least.get((row["hardware"], row["precision"])) == row["device_count"]]
 
 
-def _parameters(session: Core, model: str) -> str:
-    """Tell the parameters of a model, and those that a token uses: all but the experts that it does not choose."""
+def _parameters(session: Core, model: str, part: str) -> str:
+    """Tell the parameters of a model, and those that a token uses: all but the experts that it does not choose. Their number is the same on
+    each part."""
     query = "SELECT parameter_count, expert_parameter_count FROM model LEFT JOIN expert_parameter USING (model) WHERE model = ?"
     ((count, experts),) = session.connection().execute(query, [model]).fetchall()
     if not experts:
         return f"{model}: {_billions(count)} parameters, all active"
     run = {"batch": 1, "phase": "decode", "context": 1024}
-    scoped = session.asked(Question([model], [PARTS[-2]], precisions=["bf16"], runs=[run], serves=True), "operator_work")
+    scoped = session.asked(Question([model], [part], precisions=["bf16"], runs=[run], serves=True), "operator_work")
     used = scoped.value("SELECT SUM(macs) FROM operator_work SEMI JOIN (FROM operator_split WHERE is_expert) USING (model, operator_id)")
     return f"{model}: {_billions(count)} parameters, {_billions(count - experts + (used or 0.0))} active"
 
