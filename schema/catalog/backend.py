@@ -235,6 +235,33 @@ class EngineVersion(Row):
     """Data that the numbers were fitted to."""
 
 
+class LaunchFlag(Row):
+    """A part of the command that starts a server, for one setting of an answer about serving (`charz llm --launch`). Flags with a package
+    were compared with the argument parser of that version; flags without one are unchecked."""
+
+    TABLE: ClassVar[str] = "launch_flag"
+    KEY: ClassVar[tuple[str, ...]] = ("engine", "setting", "value")
+
+    engine: str
+    """Server: `vllm`, `sglang`, `trtllm` or `llama.cpp`."""
+    setting: str
+    """Setting of the answer, such as `tensor` or `kv_precision`; `assumed` for an assumption of charz."""
+    value: str
+    """Value of the setting that the row is for, or `*` for every one."""
+    words: str | None
+    """Words of the command, with numbers of the answer in braces; null if no flag sets it."""
+    package: str | None
+    """Package of the index whose argument parser has the flags; null: unchecked."""
+    package_version: str | None
+    """Version of the package."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """Confidence level, `confidence.confidence`."""
+    note: str | None
+    """Difference between what the server does and what charz assumes; null if none is known."""
+
+
 class ExpertSkew(Row):
     """Skew with which the tokens of a family of models choose experts. A family without a row chooses them evenly."""
 

@@ -23,7 +23,8 @@ def rows(
     """Make steps of a split by batch, each through a number of stages, and a prompt alone, with a rent for each device."""
     given = {
         "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "v0.13", "precision": "bf16", "kv_precision": "none",
-        "split": split, "device_count": devices, "context": 1024, "step_limit": "weights", "peak_memory_byte": 1.0, "is_simulated": False,
+        "split": split, "device_count": devices, "context": 1024, "step_limit": "weights",
+        "weight_byte": 1.0, "kv_cache_byte": 0.0, "peak_memory_byte": 1.0, "is_simulated": False,
         "data": replicas,
     }  # fmt: skip
     made = []

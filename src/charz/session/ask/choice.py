@@ -16,7 +16,7 @@ from .load import Curve, Load, Server, at_rate
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
     "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "usd_per_hour", "million_tokens_usd",
-    "peak_memory_byte", "is_simulated",
+    "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 MOST_REPLICAS = 512

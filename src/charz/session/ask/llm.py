@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from charz.schema.errors import CharzError
@@ -26,6 +27,7 @@ from ..parameters import (
 )
 from ..question import SERVED_PRECISIONS, Question
 from . import choice, mix, splits
+from . import launch as launches
 
 _SPLIT = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "phase", "batch", "context",
@@ -85,6 +87,9 @@ class Llm(Core):
         rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
         budget: Annotated[float | None, Text("Largest rent of all devices in USD an hour; lists choices within limits.", least=0.0)] = None,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
+        launch: Annotated[
+            Literal["vllm", "sglang", "trtllm", "llama.cpp"] | None, Text("Server whose command is listed for each row, in place of numbers.")
+        ] = None,
         cap: Caps = None,
     ) -> Rows:
         """Serve language models: requests that fit, time to the first token, and time, energy and cost of tokens, by batch and context.
@@ -97,9 +102,17 @@ class Llm(Core):
         pipelines and distributed experts, up to 64 devices. --pipeline,
         --expert or --spread alone list prompts and steps of these splits, with the time to the result and the tokens a second of all devices.
 
+        --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
+        and no flag sets, and the version of the server whose flags were compared.
+
         Data in host memory (--host-weights, --host-cache) is transferred over PCIe in every step, before the kernels that read it. Without
         --backend, a part takes its assumed server, or its default backend where no server runs.
         """
+        if launch is not None:
+            backend = launches.backend(launch, names(backend))
+            for option, given in (("--host-weights", host_weights), ("--host-cache", host_cache), ("--cap", cap)):
+                if given:
+                    self.messages.remark(f"{option} {given}: no flag of the command sets it")
         is_choice = (ttft, tpot, rate, budget) != (None, None, None, None)
         is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
         if is_choice:
@@ -136,30 +149,58 @@ class Llm(Core):
             serves=True,
             is_as_stored=True,
         )
-        if is_spread:
-            self.stays_here("serving over devices")
-            scoped = self.asked(question, "serving_split")
+        if not is_spread:
+            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
+        else:
             experts = (sizes(expert) or [1]) if self._has_experts(asked) else [1]
             degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
-            made = list(splits.served(*degrees, most=splits.MOST_DEVICES if is_choice else splits.MOST_STATED))
-            if not made:
-                raise CharzError("no split", "experts need devices that share a context, or replicas")
-            splits.hold(scoped, made)
-        if is_choice:
-            if not precision:
+            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
+            if limits is not None and not precision:
                 self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
-            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget)
-            read = ", ".join(choice.READ)
-            found = choice.chosen(scoped.records(f"SELECT {read} FROM serving_split WHERE {_USED}"), limits)
-            if not found.rows:
-                self.messages.warn("no choice meets the limits")
-            for line in found.lines():
-                self.messages.remark(line)
-            return Rows(choice.COLUMNS, found.rows, ("serving_split",))
-        if is_spread:
+            found = self._served_split(question, degrees, limits)
+        return found if launch is None else self._launched(found, launch, asked_mixes)
+
+    def _served_split(self, question: Question, degrees: splits.Degrees, limits: choice.Limits | None) -> Rows:
+        """Return the rows of servers that run on several devices, or the choices within limits."""
+        self.stays_here("serving over devices")
+        scoped = self.asked(question, "serving_split")
+        made = list(splits.served(*degrees, most=splits.MOST_STATED if limits is None else splits.MOST_DEVICES))
+        if not made:
+            raise CharzError("no split", "experts need devices that share a context, or replicas")
+        splits.hold(scoped, made)
+        if limits is None:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")
-        return self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
+        found = choice.chosen(scoped.records(f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"), limits)
+        if not found.rows:
+            self.messages.warn("no choice meets the limits")
+        for line in found.lines():
+            self.messages.remark(line)
+        return Rows(choice.COLUMNS, found.rows, ("serving_split",))
+
+    def _launched(self, answered: Rows, engine: str, asked: Sequence[mix.Mix]) -> Rows:
+        """Return the commands of rows, and tell what no flag sets."""
+        rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+        steps = [row for row in rows if row.get("phase", "decode") == "decode"]
+        connection = self.connection()
+        source = dict(connection.execute("SELECT model, source FROM model").fetchall())
+        memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
+        query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
+        (server,) = connection.execute(query, [launches.ENGINES[engine]]).fetchall()
+        query = f"SELECT {', '.join(launches.FLAG)} FROM launch_flag WHERE engine = ?"
+        flags = [dict(zip(launches.FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
+        found = []
+        for row in steps:
+            if not row.get("fits_device", True):
+                self.messages.warn(f"left out: {row['hardware']}, {row['precision']}, batch {row['batch']}, which does not fit")
+                continue
+            numbers = launches.settings(row, asked, source[row["model"]], server, memory[row["hardware"]])
+            words, notes = launches.command(flags, row, numbers)
+            found.append({**row, "launch": words})
+            for line in (*notes, *launches.said(flags, row, source[row["model"]])):
+                self.messages.remark(line)
+        columns = [name for name in launches.COLUMNS if name in ("launch", *answered.columns)]
+        return Rows(tuple(columns), [tuple(row[name] for name in columns) for row in found], answered.views)
 
     def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""

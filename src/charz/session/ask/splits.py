@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ MOST_DEVICES = 64
 MOST_STATED = 4096
 """Largest number of devices of a named split."""
 
+Degrees = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+"""Degrees to try of tensor, pipeline, context and expert parallel."""
+
 _SHORT = {
     "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
 }  # fmt: skip
@@ -29,6 +33,13 @@ def name(degrees: dict[str, Any], stage: int = 0, recompute: str = "none") -> st
     words += [f"zero{stage}"] if stage else []
     words += [recompute] if recompute != "none" else []
     return " ".join(words) or "one"
+
+
+def degrees(name: str) -> dict[str, int]:
+    """Return the degrees above 1 that the name of a split contains."""
+    full = {short: long for long, short in _SHORT.items()}
+    found = (re.fullmatch(r"([a-z]+)(\d+)", word) for word in name.split())
+    return {full[match[1]]: int(match[2]) for match in found if match and match[1] in full}
 
 
 def served(

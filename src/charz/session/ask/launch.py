@@ -1,0 +1,97 @@
+"""The command that starts the server of an answer about serving."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from charz.schema.errors import CharzError
+
+from . import splits
+from .mix import Mix
+
+ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
+"""Backend of each server that `--launch` names."""
+
+COLUMNS = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "split", "replicas", "batch", "context", "launch")
+
+FLAG = ("engine", "setting", "value", "words", "package", "package_version", "note")
+"""Columns of `launch_flag` that a command needs."""
+
+PLACE = "MODEL"
+"""Word of a command in place of a model that has no name on the hub."""
+
+_DEGREES = ("tensor", "pipeline", "data", "expert", "context")
+
+Record = Mapping[str, Any]
+
+
+def backend(engine: str, named: Sequence[str]) -> str:
+    """Return the backend of a server. Raise `CharzError` if another one is named."""
+    if set(named) - {ENGINES[engine]}:
+        raise CharzError("two servers", f"--launch {engine} and --backend {','.join(named)}", next=f"leave out --backend: it is {ENGINES[engine]}")
+    return ENGINES[engine]
+
+
+def hub_name(source: str) -> str | None:
+    """Return the name on the hub of a model that was ingested from `hf:OWNER/NAME`; None for another source."""
+    kind, _, name = source.partition(":")
+    return name if kind == "hf" and re.fullmatch(r"[\w.-]+/[\w.-]+", name) else None
+
+
+def settings(row: Record, mixes: Sequence[Mix], source: str, server: tuple[float, float | None], dram_byte: float | None) -> dict[str, Any]:
+    """Return the values of a row that commands contain. `server` is the share of memory left
+    free and the tokens of a chunk; activations are not part of the memory that `static` is the share of."""
+    degrees = dict.fromkeys(_DEGREES, 1) | (splits.degrees(row["split"]) if "split" in row else {"tensor": row["device_count"]})
+    free, chunk = server
+    length = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
+    requests = row["samples"] if "samples" in row else row["batch"]
+    used = [row[name] for name in ("peak_memory_byte", "weight_byte", "kv_cache_byte")]
+    static = None
+    if dram_byte and None not in used:
+        activations = used[0] - used[1] - used[2] - free * dram_byte
+        static = math.floor(100.0 * (1.0 - free - max(activations, 0.0) / dram_byte)) / 100.0
+    return {
+        "model": hub_name(source) or PLACE, **degrees, "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
+        "length": length, "requests": requests, "replica_requests": math.ceil(requests / degrees["data"]), "all_length": length * requests,
+        "chunk": None if chunk is None else int(chunk), "memory": round(1.0 - free, 2), "static": static,
+    }  # fmt: skip
+
+
+def command(flags: Sequence[Record], row: Record, numbers: Record) -> tuple[str, list[str]]:
+    """Return the command of a row, and what no flag sets. A parallel degree of 1 has no flag."""
+    by_setting: dict[str, dict[str, Record]] = {}
+    for flag in flags:
+        by_setting.setdefault(flag["setting"], {})[flag["value"]] = flag
+    asked = {"precision": row["precision"], "kv_precision": row["kv_precision"]}
+    kept = None if asked["kv_precision"] in (None, "none") else asked["kv_precision"]
+    order = ("command", "precision", *_DEGREES, "length", "requests", "chunk", "memory", "kv_precision")
+    words, notes = [], []
+    for setting in order:
+        if (setting in _DEGREES and numbers[setting] == 1) or (setting == "kv_precision" and kept is None):
+            continue
+        known = by_setting.get(setting, {})
+        value = str(asked.get(setting) or numbers.get(setting))
+        if value not in known and "*" not in known:
+            notes.append(f"no flag is known for {setting.replace('_', ' ')} {value}")
+            continue
+        flag = known.get(value) or known["*"]
+        if flag["words"] and all(numbers[name] is not None for name in re.findall(r"{(\w+)}", flag["words"])):
+            words.append(flag["words"].format(**numbers))
+        if flag["note"]:
+            notes.append(flag["note"])
+    return " ".join(words), [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
+
+
+def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
+    """Tell the origin of the flags and of the times of a row, and what a reader must fill in."""
+    packages = {(flag["package"], flag["package_version"]) for flag in flags if flag["package"]}
+    origin = ", ".join(f"{name} {version}" for name, version in sorted(packages)) or f"unchecked: the package of {flags[0]['engine']} contains no parser"
+    lines = [f"flags: {origin}; times: {row['backend']} {row['engine_version']}"]
+    if row.get("replicas", 1) > 1:
+        lines.append(f"{row['hardware']}: start {row['replicas']} of these servers, which share the requests")
+    if hub_name(source) is None:
+        lines.append(f"{PLACE}: fill in a path or a name on the hub; charz knows {row['model']} as {source}")
+    return lines

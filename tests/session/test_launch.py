@@ -1,0 +1,104 @@
+"""Commands that start the servers of answers, from flags as the catalog lists them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import charz
+from charz.hardware_catalog import loader
+from charz.schema.errors import CharzError
+from charz.session.ask import launch, splits
+from charz.session.ask.mix import Mix
+
+TABLE = Path(loader.__file__).parent / "tables" / "launch_flag.csv"
+MIX = Mix.of_prompt(2000, 500)
+ROW: dict[str, Any] = {
+    "model": "m", "hardware": "p", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "fp8_e4m3", "device_count": 2,
+    "batch": 32, "context": 2250, "weight_byte": 8e9, "kv_cache_byte": 4e9, "peak_memory_byte": 17e9,
+}  # fmt: skip
+
+
+def flags(engine: str) -> list[dict[str, Any]]:
+    with TABLE.open() as file:
+        return [{name: text or None for name, text in row.items()} for row in csv.DictReader(file) if row["engine"] == engine]
+
+
+def made(engine: str, free: float = 0.1, **changed: Any) -> tuple[str, list[str]]:
+    row = ROW | changed
+    return launch.command(flags(engine), row, launch.settings(row, [MIX], "hf:owner/Name-1", (free, 8192), 80e9))
+
+
+def test_a_command_of_vllm() -> None:
+    """A request has 2,000 + 500 tokens; the server leaves a tenth of the memory free."""
+    words, notes = made("vllm")
+    assert words == (
+        "vllm serve owner/Name-1 --quantization fp8 --tensor-parallel-size 2 --max-model-len 2500 --max-num-seqs 32 --max-num-batched-tokens 8192 "
+        "--gpu-memory-utilization 0.9 --kv-cache-dtype fp8_e4m3"
+    )
+    assert "converts a 16-bit checkpoint" in notes[0] and "prefix cache" in notes[-1]
+
+
+def test_degrees_of_a_split() -> None:
+    """Of 32 samples each of 4 replicas runs 8. SGLang counts all devices of a stage as tensor parallel: 2 for each of 4 replicas are 8."""
+    split = {"split": "tp2 pp3 dp4 ep4", "device_count": 24}
+    assert splits.degrees(split["split"]) == {"tensor": 2, "pipeline": 3, "data": 4, "expert": 4}  # type: ignore[arg-type]
+    words, notes = made("vllm", **split)
+    assert "--tensor-parallel-size 2 --pipeline-parallel-size 3 --data-parallel-size 4 --enable-expert-parallel" in words
+    assert "--max-num-seqs 8 " in words
+    assert any("divides an expert by the tensor degree" in note for note in notes)
+    words, _ = made("sglang", **split)
+    assert "--tp-size 8 --pp-size 3 --attn-dp-size 4 --ep-size 4" in words and "--max-running-requests 32 " in words
+    words, notes = made("vllm", split="tp2 cp2", device_count=4)
+    assert "context" not in words and any("no flag adds devices that share a prompt" in note for note in notes)
+
+
+def test_the_share_of_weights_and_cache() -> None:
+    """Of 80 GB, 2 % stay free: 1.6 GB. Of 17 GB, 17 - 8 - 4 - 1.6 = 3.4 GB are activations, 4.25 %: 93.75 % remain, rounded down."""
+    assert "--mem-fraction-static 0.93" in made("sglang", free=0.02)[0]
+    assert "--mem-fraction-static" not in made("sglang", peak_memory_byte=None)[0]
+
+
+def test_a_command_of_llama_cpp() -> None:
+    """The cache of llama.cpp is for all requests: 32 x 2,500 tokens."""
+    words, notes = made("llama.cpp", precision="q4_k_m", kv_precision="none", device_count=1)
+    assert words == "llama-server --model owner/Name-1 --n-gpu-layers all --ctx-size 80000 --parallel 32 --ubatch-size 8192"
+    assert notes == [
+        "the format q4_k_m comes with the GGUF file", "no flag sets a share of the memory: the cache is as large as --ctx-size, for all requests together",
+    ]  # fmt: skip
+    assert "no flag is known for kv precision fp8_e4m3" in made("llama.cpp")[1]
+
+
+def test_every_flag_has_its_numbers() -> None:
+    numbers = launch.settings(ROW, [MIX], "x", (0.1, None), None)
+    for engine in launch.ENGINES:
+        for flag in flags(engine):
+            assert (flag["package"] is None) == (engine == "trtllm") == (flag["package_version"] is None)
+            (flag["words"] or "").format(**numbers)
+            assert flag["words"] or flag["note"]
+
+
+def test_names_on_the_hub() -> None:
+    assert launch.hub_name("hf:meta-llama/Llama-3.1-8B") == "meta-llama/Llama-3.1-8B"
+    assert launch.hub_name("hf:llama-3.1-8b") is launch.hub_name("folder/model") is launch.hub_name("timm:a/b") is None
+    row = ROW | {"replicas": 3}
+    assert launch.said(flags("vllm"), row, "net.py") == [
+        "flags: vllm 0.33.0; times: vllm v1", "p: start 3 of these servers, which share the requests",
+        "MODEL: fill in a path or a name on the hub; charz knows m as net.py",
+    ]  # fmt: skip
+    assert launch.said(flags("trtllm"), ROW, "hf:a/b") == ["flags: unchecked: the package of trtllm contains no parser; times: vllm v1"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_llm_lists_commands(file: Path) -> None:
+    with charz.open(file) as db:
+        rows = db.llm("decoder", on="t4", batch=[1, 2**19], prompt=64, output=32, precision="fp16", launch="vllm").to_dicts()
+        assert [row["launch"].split()[:5] for row in rows] == [["vllm", "serve", "MODEL", "--dtype", "float16"]]
+        assert "--max-model-len 96 --max-num-seqs 1 " in rows[0]["launch"]
+        with pytest.raises(CharzError, match="two servers"):
+            db.llm("decoder", on="t4", launch="vllm", backend="sglang")
+        (chosen,) = db.llm("decoder", on="t4", tpot="1s", precision="fp16", launch="sglang").to_dicts()
+        assert f"--max-running-requests {chosen['batch']} " in chosen["launch"] and "--mem-fraction-static 0." in chosen["launch"]
