@@ -57,7 +57,7 @@ def _beside(specs: Sequence[Spec], rules: Rules) -> Iterator[tuple[Spec, Ingeste
     """Yield the same from a separate process. Raise `CharzError` where it dies."""
     from charz.ingest.run import died
 
-    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    command = [sys.executable, "-P", "-c", f"from {__name__} import answer; answer()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -56,7 +56,7 @@ def traced(request: Request, where: Path, place: str) -> tuple[Ingested, bool]:
     found = _decoded(content) if content is not None else None
     if found and isinstance(found.result, Ingested) and all(_hash(where / file) == seen for file, seen in found.files):
         return found.result, True
-    command = [sys.executable, "-m", __name__]
+    command = [sys.executable, "-P", "-m", __name__]  # without -P, files of the folder take the place of modules
     done = subprocess.run(command, cwd=where, input=pickle.dumps(request), capture_output=True, check=False)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").splitlines()

@@ -177,9 +177,14 @@ def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[S
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
+    before = os.environ.get(_SAFE_PATH)
     with _without_interrupts():  # the fork server ignores Ctrl-C too, until `worker` restores it
-        forkserver.ensure_running()
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin) as pool:
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            forkserver.ensure_running()
+        finally:
+            _restore(before)
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(before,)) as pool:
         try:
             yield from _in_pool(pool, specs, rules, 2 * jobs)
         except KeyboardInterrupt:
@@ -202,8 +207,20 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin() -> None:
-    """Prepare a worker process."""
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable without which files of the working folder, whoever wrote them, take the place of modules in a new interpreter."""
+
+
+def _restore(safe_path: str | None) -> None:
+    """Set `PYTHONSAFEPATH` to the user's value; None removes it."""
+    os.environ.pop(_SAFE_PATH, None)
+    if safe_path is not None:
+        os.environ[_SAFE_PATH] = safe_path
+
+
+def _begin(safe_path: str | None) -> None:
+    """Prepare a worker process, with the user's value of `PYTHONSAFEPATH`."""
+    _restore(safe_path)
     gc.freeze()  # keep pages shared with the fork server: the collector would touch and so copy them
     threading.Thread(target=_end_with_asker, daemon=True).start()
 

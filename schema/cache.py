@@ -145,9 +145,9 @@ def fault_of_folder() -> str:
 
 
 def _home(variable: str, otherwise: str) -> Path:
-    given = os.environ.get(variable)
-    if given:
-        return Path(given) / "charz"
+    given = Path(os.environ.get(variable, ""))
+    if given.is_absolute():  # others are to be ignored (XDG Base Directory Specification): somebody else's folder could contain one
+        return given / "charz"
     try:
         return Path.home() / otherwise / "charz"
     except RuntimeError:  # a user without a home

@@ -101,6 +101,20 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def keyed_hash(secret: str, *values: str) -> str:
+    """Write a hash of expressions, or of all columns if none are given, that nobody can predict without the secret, the name of a
+    parameter.
+
+    The engine's `HASH(secret, a, b)` alone has collisions that are the same for every secret: it passes on a difference between hashes of values.
+    So each value is hashed with the secret, and that hash again.
+
+    >>> keyed_hash("key", "a")
+    'HASH($key, HASH(HASH($key, a)))'
+    """
+    each = [f"HASH(HASH(${secret}, {value}))" for value in values] or [f"UNPACK(HASH(HASH(${secret}, COLUMNS(*))))"]
+    return f"HASH(${secret}, {', '.join(each)})"
+
+
 def _column(row_type: type[Row], name: str, annotation: object, docstring: str | None) -> Column:
     python_type, is_nullable = _unwrap(annotation)
     where = f"{row_type.__name__}.{name}"

@@ -21,7 +21,7 @@ import duckdb
 
 from . import damage, disk, lock, unfinished
 from .errors import CharzError
-from .opening import check_is_file, not_permitted, open_existing
+from .opening import check_is_file, check_name, not_permitted, open_existing
 
 _SETTLE_S = 0.1
 """Time during which writers are kept out of a file that has just replaced another. DuckDB 2.0 reads a file's header, reopens the file and
@@ -66,6 +66,7 @@ def replace(
     damaged.
     """
     name, path = Path(path), Path(os.path.realpath(path))
+    check_name(name)
     # The engine calls a database by its file up to a dot: with a hyphen, none is called like an alias of a view. `CREATE VIEW` takes
     # `k.run.batch` in a database `k` for the column of a table.
     copy = path.with_name(f".writing-{path.name}")

@@ -13,6 +13,9 @@ from . import about, damage, ddl, layout
 from .apart import apart
 from .errors import CharzError
 
+SCHEMAS = ("answer", "mart", "rebuild")
+"""Schemas of a file in addition to `main`. The engine calls a database by its file up to a dot, and would not know which of the two a view means."""
+
 _ATTEMPTS = 20
 """Number of attempts to open a file that is replaced meanwhile."""
 
@@ -41,7 +44,8 @@ def open_existing(path: Path, read_only: bool, name: Path | None = None) -> duck
 
 def _opened(path: Path, read_only: bool, name: Path) -> duckdb.DuckDBPyConnection:
     try:
-        connection = duckdb.connect(str(path), read_only=read_only)
+        # An absolute path: the engine downloads an extension for a file called `sqlite:x` or `md:x`, and replaces `~`.
+        connection = duckdb.connect(str(path.absolute()), read_only=read_only)
     except duckdb.Error as error:
         raise _opening_failed(name, error) from error
     try:
@@ -73,6 +77,14 @@ def check_is_file(path: Path, name: Path) -> None:
         raise CharzError("a folder, not a database", str(name), next="name a file in it, e.g. --db charz.duckdb")
     if not path.is_file():
         raise CharzError("a pipe or device, not a database", str(name), next="name a file with --db")
+    check_name(path)
+
+
+def check_name(path: Path) -> None:
+    """Raise `CharzError` for a file that is called like a schema of a database."""
+    if path.name.partition(".")[0].lower() in SCHEMAS:
+        exists = f"a database contains schemas called {', '.join(SCHEMAS)}"
+        raise CharzError("not a name for a database", str(path), exists, "rename the file")
 
 
 def not_permitted(name: Path) -> CharzError:

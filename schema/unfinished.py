@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -49,9 +51,11 @@ def is_finishing() -> bool:
     return _blocks > 0
 
 
+@functools.cache
 def spill() -> Path:
-    """Return the folder in which this process's engine stores data that exceed its memory; the engine creates and removes it."""
-    place = Path(tempfile.gettempdir(), f"charz-spill-{os.getpid()}")
+    """Return the folder in which this process's engine stores data that exceed its memory; the engine creates and removes it. Nobody can
+    predict its name and make it first."""
+    place = Path(tempfile.gettempdir(), f"charz-spill-{os.getpid()}-{secrets.token_hex(8)}")
     _places.add(place)
     return place
 

@@ -307,8 +307,8 @@ def _digests_by_part(connection: duckdb.DuckDBPyConnection, table: str) -> dict[
             return {}
         if "hardware" not in columns:
             rows += f" JOIN (SELECT DISTINCT hardware, {CHAIN} FROM {main}.part_backend) AS c USING ({CHAIN})"
-        values = ", ".join(f"t.{ddl.quote(name)}" for name in columns)
-        query = f"SELECT hardware, {_sum_of_hashes(values)} FROM {rows} GROUP BY hardware"
+        values = [f"t.{ddl.quote(name)}" for name in columns]
+        query = f"SELECT hardware, {_sum_of_hashes(*values)} FROM {rows} GROUP BY hardware"
         return dict(cursor.execute(query, {"salt": _salt()}).fetchall())
 
 
@@ -318,15 +318,15 @@ def _row_digests(connection: duckdb.DuckDBPyConnection, tables: list[str]) -> di
         return {}
     with apart(connection) as (cursor, current):
         each = [
-            f"SELECT {ddl.literal(table)}, {_sum_of_hashes('*COLUMNS(*)')} FROM {ddl.quote(current)}.main.{ddl.quote(table)}"
+            f"SELECT {ddl.literal(table)}, {_sum_of_hashes()} FROM {ddl.quote(current)}.main.{ddl.quote(table)}"
             for table in tables
         ]
         return dict(cursor.execute(" UNION ALL ".join(each), {"salt": _salt()}).fetchall())
 
 
-def _sum_of_hashes(values: str) -> str:
-    """Write the digest of rows. The engine's hash can be inverted, so a secret of the user enters it."""
-    return f"CONCAT(count(*), ' ', sum(CAST(HASH($salt, {values}) AS HUGEINT)))"
+def _sum_of_hashes(*values: str) -> str:
+    """Write the digest of the values of rows, or of whole rows, with a secret of the user."""
+    return f"CONCAT(count(*), ' ', sum(CAST({ddl.keyed_hash('salt', *values)} AS HUGEINT)))"
 
 
 def _salt() -> str:

@@ -70,6 +70,5 @@ def _is_wrong(columns: list[str]) -> str:
 
 
 def _expression(columns: list[str]) -> str:
-    """Write the expression of a row's seal. The engine's hash can be inverted, so the secret enters it, and `md5` hides its result."""
-    values = ", ".join(map(ddl.quote, columns))
-    return f"md5_number_lower(CONCAT($secret, CAST(HASH($secret, {values}) AS VARCHAR)))"
+    """Write the expression of a row's seal. The engine's hash can be inverted, so `md5` hides its result."""
+    return f"md5_number_lower(CONCAT($secret, CAST({ddl.keyed_hash('secret', *map(ddl.quote, columns))} AS VARCHAR)))"

@@ -65,6 +65,17 @@ PROCESSES = [
 ]  # fmt: skip
 """Functions that start a process, with the function that the process runs."""
 
+def test_no_process_takes_files_of_the_working_folder_for_modules() -> None:
+    """Every start of this Python has the flag -P, except the one that makes charz's own pages."""
+    starts = {}
+    for folder in FOLDERS.values():
+        for path in (ROOT / folder).rglob("*.py"):
+            for found in re.findall(r"\[sys\.executable, [^]]*", path.read_text()):
+                starts[path.stem] = found
+    assert {name for name, text in starts.items() if '"-P"' not in text} == {"printed"}
+    assert {"kept", "elsewhere", "sandbox", "engine"} < starts.keys()
+
+
 COLUMNS = ("source", "input_signature", "specialized_reason")
 """Columns of `model` that describe how the model was made."""
 

@@ -35,6 +35,9 @@ _DEFAULTS: dict[str, object] = {
 PART = "hardware"
 """Field of the part's name, which may be a name outside the catalog."""
 
+_TEXTS = (pl.String, pl.Binary, pl.Null)
+"""Types of columns that may contain numbers as text. Truth values and durations are not numbers."""
+
 _TIMES = ("latency_s", "throughput_per_s", "energy_j", "peak_memory_byte")
 """Fields of which a measured row must have at least one."""
 
@@ -62,10 +65,14 @@ def read(path: Path, mapping: Sequence[str], source_id: str, row_type: type[Row]
     filled = (row_type.KEY[0], "hardware_name", "source_id")
     fields = [name for name in row_type.model_fields if name not in filled]
     selected = {name: pl.col(name) for name in fields if name in raw.columns}
+    mapped: set[str] = set()
     for item in mapping:
         field, expression = parse_item(item, raw.columns)
         if field not in fields:
             raise unknown_name("field", field, fields)
+        if field in mapped:
+            raise CharzError("a field is mapped twice", item, next="leave one of them out")
+        mapped.add(field)
         selected[field] = expression
     for field in ("model", PART):
         if field not in selected:
@@ -94,6 +101,9 @@ def _typed(raw: pl.DataFrame, selected: dict[str, pl.Expr], row_type: type[Row],
     for field, expression in selected.items():
         needed = "text" if types[field] == pl.String else "a number"
         try:
+            for column in expression.meta.root_names() if needed == "a number" else ():
+                if not raw.schema[column].is_numeric() and raw.schema[column] not in _TEXTS:
+                    raise pl.exceptions.InvalidOperationError(f"column {column} contains values of type {raw.schema[column]}")
             values = raw.select(expression.cast(types[field]).alias(field)).to_series()
         except pl.exceptions.PolarsError as error:
             raise CharzError(

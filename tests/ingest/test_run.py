@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from charz.ingest import pipeline
+from charz.ingest import run as run_module
 from charz.ingest.run import run
 from charz.ingest.sources import huggingface
 from charz.ingest.sources.inputs import parse_input
@@ -77,6 +79,26 @@ def test_ctrl_c_in_a_model_stops_the_run_and_keeps_what_is_done(database, monkey
     with pytest.raises(KeyboardInterrupt):
         ingest(database, *SMALL)
     assert rows(database, "SELECT source FROM model") == [("synthetic:mlp",)]
+
+
+def test_files_of_the_working_folder_take_the_place_of_no_module_in_workers(monkeypatch):
+    """The fork server starts with `PYTHONSAFEPATH`, which neither this process nor a worker keeps."""
+    seen = []
+
+    def started():
+        seen.append(os.environ.get("PYTHONSAFEPATH"))
+        raise CharzError("stop")
+
+    monkeypatch.setattr("multiprocessing.forkserver.ensure_running", started)
+    for before in (None, "0"):
+        if before is not None:
+            monkeypatch.setenv("PYTHONSAFEPATH", before)
+        with pytest.raises(CharzError, match="stop"):
+            list(run_module._results([], None, 2))
+        assert seen.pop() == "1" and os.environ.get("PYTHONSAFEPATH") == before
+        os.environ["PYTHONSAFEPATH"] = "1"
+        run_module._begin(before)
+        assert os.environ.get("PYTHONSAFEPATH") == before
 
 
 @pytest.mark.slow

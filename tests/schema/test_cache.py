@@ -30,6 +30,14 @@ def test_what_is_kept_is_found_and_nobody_else_can_read_it(place: Path, tmp_path
     assert (tmp_path / "state" / "charz" / "key").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_folder_relative_to_the_working_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working folder may come from somebody else, with a cache and the key that seals it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", ".")
+    assert cache.folder() == tmp_path / "home" / ".cache" / "charz"
+
+
 def test_a_later_content_takes_the_place_of_an_earlier_one(place: Path) -> None:
     cache.write("rows", ".json", b"[1]")
     cache.write("rows", ".json", b"[2]")

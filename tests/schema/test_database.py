@@ -265,6 +265,28 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
     assert text.read_text() == "not a database " * 1000
 
 
+@pytest.mark.parametrize("name", ["md:x", "sqlite:x.duckdb", "~", ":memory:"])
+def test_a_name_is_the_name_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine would download an extension for the first two, open the user's home or a database in memory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    file.create(name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    with file.connect(name) as connection:
+        assert connection.execute("SELECT count(*) FROM model").fetchall() == [(0,)]
+    with file.replace(name) as connection:
+        connection.execute("DELETE FROM charz_meta")
+
+
+@pytest.mark.parametrize("name", ["answer.duckdb", "Mart.duckdb", "rebuild"])
+def test_a_name_that_would_be_ambiguous_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(CharzError, match=f"not a name for a database.*{name}.*ename the file"):
+        file.create(tmp_path / name)
+    (tmp_path / name).touch()
+    with pytest.raises(CharzError, match="not a name for a database"):
+        file.connect(tmp_path / name)
+
+
 def test_a_new_file_has_the_storage_format_that_holds_triggers(path: Path) -> None:
     with duckdb.connect(str(path), read_only=True) as connection:
         query = "SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal"

@@ -57,7 +57,7 @@ def test_a_damaged_file_is_named_wherever_it_is_read(
 
 
 @pytest.mark.parametrize(
-    ("version", "is_refused"), [("0.1.1", True), ("0.10.0", True), ("1.0", True), ("0.1.0", False), ("0.0.9", False)]
+    ("version", "is_refused"), [("0.1.1", True), ("9" * 5000, True), ("0.10.0", True), ("1.0", True), ("0.1.0", False), ("0.0.9", False)]
 )
 def test_a_file_of_a_newer_charz_keeps_its_views(
     few_parts: Path, tmp_path: Path, version: str, is_refused: bool, monkeypatch: pytest.MonkeyPatch

@@ -112,6 +112,7 @@ def test_what_memory_does_not_hold_goes_to_disk_and_is_gone_afterwards(few_parts
         with pytest.raises(duckdb.Error, match="disabled|permission"):
             connection.execute("SELECT content FROM read_text('/etc/hostname')")
     assert not unfinished.spill().exists()
+    assert unfinished.spill.__wrapped__() != unfinished.spill.__wrapped__()  # nobody can make the folder first
 
 
 @pytest.mark.default

@@ -59,6 +59,12 @@ REFUSED = {
 """Tools that the small file has no data for, with their refusals."""
 
 
+def _of_report(**options: Any) -> dict[str, Any]:
+    """Return arguments of a report under a changed clock, with further options."""
+    changes = {"t4.clock_boost_hz": 1e9}
+    return {"changes": changes, "method": "report", "arguments": ["small"], "options": {"on": "t4", "section": "run", **options}}
+
+
 @pytest.mark.slow
 def test_a_client_lists_and_calls_every_tool(file: Path) -> None:
     from mcp.client.client import Client
@@ -116,6 +122,12 @@ def test_an_answer_is_what_the_method_returns(file: Path) -> None:
         ("report", {"model": "small", "on": "t4", "trace": "x.json"}, "no such argument: report: trace"),
         ("ingest", {"models": "resnet18"}, "no such tool: ingest"),
         ("diff", {"old": "net.py", "new": "small", "on": "t4"}, "unknown model: net.py"),
+        ("what_if", _of_report(html="page.html"), "no such argument: report: html"),
+        ("what_if", _of_report(trace="x.json"), "no such argument: report: trace"),
+        ("what_if", _of_report(force=True), "no such argument: report: force"),
+        ("what_if", {**_of_report(), "method": "workload"}, "no such tool: workload"),
+        ("what_if", {**_of_report(), "sizes": {"width": 8}}, "this server runs no models"),
+        ("what_if", {**_of_report(), "modules": {"*": "fp16"}}, "this server runs no models"),
     ],
 )
 def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, file: Path) -> None:
@@ -124,3 +136,16 @@ def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, 
     assert is_error
     assert said in text
     assert "\n" not in text
+
+
+def test_a_what_if_answers_as_the_method_and_writes_files_only_on_request(file: Path, tmp_path: Path) -> None:
+    written = tmp_path / "trace.json"
+    with charz.open(file) as db:
+        options = {"model": "small", "on": "t4", "section": "run"}
+        asked = {"changes": {"t4.clock_boost_hz": 1e9}, "options": options}
+        text, is_error = Toolbox(db, False, 5).call("what_if", asked)
+        expected = db.what_if(asked["changes"], "report", **options).to_dicts()
+        assert not is_error
+        assert [row["latency_s"] for row in json.loads(text)["rows"]] == [row["latency_s"] for row in expected]
+        _, is_error = Toolbox(db, True, 5).call("what_if", {**asked, "options": {**options, "trace": str(written)}})
+    assert not is_error and written.exists()

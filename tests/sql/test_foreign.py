@@ -165,3 +165,16 @@ def test_parts_whose_computed_rows_differ_are_found_by_part_or_by_group() -> Non
         assert not apart("part") and not apart("chain_efficiency")
         theirs.execute("UPDATE part SET clock_hz = 2 WHERE hardware = 'c'; UPDATE chain_efficiency SET matrix_fraction = 1 WHERE efficiency_chain = 'x'")
         assert apart("part") == {"c"} and apart("chain_efficiency") == {"a", "b"}
+
+
+def test_no_two_rows_have_one_digest_whatever_the_secret() -> None:
+    """The hashes of the two rows' numbers differ by 2**63 + 2**31 and by 2**63, which cancels in `HASH(secret, a, b)`."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 0.5::DOUBLE AS a, 70::DOUBLE AS b")
+        connection.execute("CREATE TABLE u AS SELECT -6.203949019232658e-282::DOUBLE AS a, 2.117752262972241e-298::DOUBLE AS b")
+        ((is_equal,),) = connection.execute("SELECT HASH('any', t.a, t.b) = HASH('any', u.a, u.b) FROM t, u").fetchall()
+        assert is_equal
+        found = foreign._row_digests(connection, ["t", "u"])
+        assert found["t"] != found["u"]
+        connection.execute("ALTER TABLE t ADD COLUMN hardware VARCHAR DEFAULT 'x'; ALTER TABLE u ADD COLUMN hardware VARCHAR DEFAULT 'x'")
+        assert foreign._digests_by_part(connection, "t") != foreign._digests_by_part(connection, "u")

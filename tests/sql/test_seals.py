@@ -42,11 +42,14 @@ def answers() -> Iterator[duckdb.DuckDBPyConnection]:
         "UPDATE answer.stored SET seal = (SELECT seal FROM answer.stored WHERE model = 'b') WHERE model = 'a'",
         "INSERT INTO answer.stored SELECT 'c', latency_s, power_w, seal FROM answer.stored WHERE model = 'a'",
         "INSERT INTO answer.stored SELECT 'c', 1, 1, md5_number_lower(CAST(HASH('c', 1, 1) AS VARCHAR))",
+        "UPDATE answer.stored SET latency_s = -6.203949019232658e-282, power_w = 2.117752262972241e-298 WHERE model = 'a'",
     ],
 )
 def test_an_answer_that_another_client_wrote_is_counted_and_deleted(
     statement: str, answers: duckdb.DuckDBPyConnection
 ) -> None:
+    """The last pair of numbers and (0.5, 70) have hashes that differ by 2**63 + 2**31 and by 2**63: `HASH(secret, a, b)` is equal for
+    every secret."""
     answers.execute(statement)
     assert seals.unsealed(answers) == 1
     seals.settle(answers)

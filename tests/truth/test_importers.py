@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -91,12 +92,24 @@ def test_a_column_of_another_kind_is_named_with_what_to_do(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
+    "value", [True, timedelta(seconds=1), datetime(2026, 1, 1), {"a": 1.0}, [1.0]], ids=lambda value: type(value).__name__
+)
+def test_what_is_no_number_is_not_taken_for_one(tmp_path: Path, value: object) -> None:
+    """The library would cast True to 1 and a duration to its number of ticks."""
+    path = tmp_path / "mine.parquet"
+    pl.DataFrame({"net": ["resnet50"], "dev": ["T4"], "ms": [value]}).write_parquet(path)
+    with pytest.raises(CharzError, match=r"latency_s is not a number everywhere.*Column ms contains values of type"):
+        mapped.read(path, ["model=net", "hardware=dev", "latency_s=ms*1e-3"], "mine")
+
+
+@pytest.mark.parametrize(
     ("mapping", "message"),
     [
         (["model=net"], "no column is mapped to hardware"),
         (["model=nett", "hardware=dev"], "unknown column"),
         (["modell=net", "hardware=dev"], "unknown field"),
         (["model net"], "not a mapping"),
+        (["model=net", "hardware=dev", "latency_s=ms*1e-3", "latency_s=n"], "mapped twice: latency_s=n"),
     ],
 )
 def test_mapping_mistakes(tmp_path: Path, mapping: list[str], message: str) -> None:

@@ -64,7 +64,7 @@ def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _numbers(version: str) -> list[int]:
     """Return the numbers of a version, for comparison: `1.10` is later than `1.9`."""
-    return [int(number) for number in re.findall(r"\d+", version)]
+    return [int(number) for number in re.findall(r"\d{1,9}", version)]
 
 
 @contextlib.contextmanager

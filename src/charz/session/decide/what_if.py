@@ -91,6 +91,8 @@ class WhatIf(Core):
         if method not in METHODS:
             raise unknown_name("method of a what-if", method, METHODS)
         if sizes or modules:
+            if not self.access.may_ingest:
+                raise CharzError("this server runs no models", "changed sizes and precisions", next="`charz mcp --write` does")
             return self._of_models(sizes or {}, modules or {}, changes, method, arguments, options)
         columns: tuple[str, ...] = ()
         views: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ class Engine:
             import pysail  # noqa: F401
         except ImportError as error:
             raise CharzError("no engine is installed", "pysail", next="pip install 'charz-dnn[spark]'") from error
-        command = [sys.executable, "-m", "pysail", "spark", "server", "--ip", ip, "--port", str(port)]
+        command = [sys.executable, "-P", "-m", "pysail", "spark", "server", "--ip", ip, "--port", str(port)]
         settings = {}
         if workers:
             settings = {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": str(workers)}

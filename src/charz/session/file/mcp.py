@@ -141,12 +141,7 @@ class Toolbox:
         return json.dumps({"rows": told, "row_count": total, "notes": said}, ensure_ascii=False, default=str), False
 
     def _rows(self, name: str, arguments: Mapping[str, Any]) -> Rows:
-        method = self._methods.get(name)
-        if method is None:
-            raise CharzError("no such tool", name, f"there are {', '.join(self._methods)}")
-        known = self._schema(method)["properties"]
-        if lost := [argument for argument in arguments if argument not in known]:
-            raise CharzError("no such argument", f"{name}: {', '.join(lost)}", f"there are {', '.join(known)}")
+        method = self._known(name, arguments)
         if absent := [argument for argument in self._schema(method)["required"] if argument not in arguments]:
             raise CharzError("an argument is missing", f"{name}: {', '.join(absent)}")
         owner = getattr(self._session, method.group) if method.group else self._session
@@ -154,12 +149,24 @@ class Toolbox:
         kinds = {
             parameter.kind: parameter.name for parameter in inspect.signature(method.asked.rows).parameters.values()
         }
-        further = given.pop(kinds.get(inspect.Parameter.VAR_POSITIONAL, ""), ())
-        options = given.pop(kinds.get(inspect.Parameter.VAR_KEYWORD, ""), {})
-        if further:
-            leading = [given.pop(name) for name in list(known) if name in given]
-            return typing.cast(Rows, method.asked.rows(owner, *leading, *further, **options))
-        return typing.cast(Rows, method.asked.rows(owner, **given, **options))
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            return typing.cast(Rows, method.asked.rows(owner, **given))
+        further = given.pop(kinds[inspect.Parameter.VAR_POSITIONAL], ())
+        options = given.pop(kinds[inspect.Parameter.VAR_KEYWORD], {})
+        leading = [given.pop(parameter.name, parameter.default) for parameter in _positional(method)]
+        of = leading[-1].replace(".", "_")
+        self._known(of, [*(parameter.name for parameter in _positional(self._methods.get(of))[: len(further)]), *options])
+        return typing.cast(Rows, method.asked.rows(owner, *leading, *further, **given, **options))
+
+    def _known(self, name: str, arguments: Iterable[str]) -> Any:
+        """Return the method of a tool. Raise `CharzError` for a method or an argument that this server does not offer."""
+        method = self._methods.get(name)
+        if method is None:
+            raise CharzError("no such tool", name, f"there are {', '.join(self._methods)}")
+        known = self._schema(method)["properties"]
+        if lost := [argument for argument in arguments if argument not in known]:
+            raise CharzError("no such argument", f"{name}: {', '.join(lost)}", f"there are {', '.join(known)}")
+        return method
 
     def _schema(self, method: Any) -> dict[str, Any]:
         """Return the JSON schema of a method's arguments."""
@@ -207,6 +214,12 @@ def _wants_file(method: Any) -> bool:
 
 def _is_file(hint: Any) -> bool:
     return Path in typing.get_args(hint) or hint is Path
+
+
+def _positional(method: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a method that may be given by position, without `self`; none for no method."""
+    parameters = inspect.signature(method.asked.rows).parameters.values() if method else ()
+    return [p for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and p.name != "self"]
 
 
 def _parameter_name(method: Any, argument: str) -> str:

@@ -70,7 +70,7 @@ def merge(
     if fresh:
         with_answers = _parts_alike(into, part)
         scenarios = sorted({number for number, _ in _scenarios(into) & _scenarios(part)})
-        into.execute(f"ATTACH {ddl.literal(str(path))} AS {PART} (READ_ONLY)")
+        into.execute(f"ATTACH {ddl.literal(str(path.absolute()))} AS {PART} (READ_ONLY)")
         _take(into, fresh, sorted(set(fresh) & own.keys()), scenarios, with_answers)
     return found
 
