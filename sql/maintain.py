@@ -62,16 +62,19 @@ def add_runs(
     *,
     models: Sequence[str] | None = None,
     scenarios: Sequence[int] | None = None,
+    commits: bool = False,
 ) -> None:
-    """Evaluate the runs of some models or scenarios, replacing existing ones, in the caller's transaction. Their answers are then missing."""
+    """Evaluate the runs of some models or scenarios, replacing existing ones, in the caller's transaction. Their answers are then missing.
+    With `commits` each portion of runs ends the transaction and begins another, which frees its memory."""
     answers.forget(connection, of_runs(models, scenarios))
-    _evaluate_runs(connection, models, scenarios)
+    _evaluate_runs(connection, models, scenarios, commits)
 
 
 def _evaluate_runs(
     connection: duckdb.DuckDBPyConnection,
     models: Sequence[str] | None,
     scenarios: Sequence[int] | None,
+    commits: bool = False,
 ) -> None:
     tables = [table.name for table in catalog(connection).tables(WORKLOAD)]
     with triggers.writing(connection):
@@ -81,6 +84,8 @@ def _evaluate_runs(
             for name in tables if portion.is_first else ():
                 rows = f"SELECT * FROM temp.{ddl.quote(name)}"
                 connection.execute(f"INSERT INTO {stored(connection, name)} BY NAME {rows}")
+            if commits:
+                answers.begin_anew(connection)
 
 
 def runs_anew(

@@ -19,7 +19,7 @@ import polars as pl
 from benchmarks.studies import under_load
 from benchmarks.study import Given
 from charz.session import Session, releases
-from charz.session.ask.serve import _by_target
+from charz.session.ask.server_rows import by_target
 
 PROMPT_WEIGHT = 0.2
 """Weight of times to the first token in a fit, relative to times per token."""
@@ -58,7 +58,7 @@ def _based(db: Session, case: dict[str, Any], group: pl.DataFrame) -> Iterator[d
         [under_load.MODELS[case["model"]]], [case["hw"]], [under_load.policy(case)], [backend],
         [*db._runs_of_prompts(prompt, prompt, kept), *steps],
     )  # fmt: skip
-    found = next(iter(_by_target(scoped).values()))
+    found = next(iter(by_target(scoped).values()))
     release = f"{backend} {found[0]['engine_version']}"
     step_s, sample_s, kernel_s = (known[name][release] for name in ("step_s", "sample_s", "prompt_kernel_s"))
     base = {

@@ -10,6 +10,7 @@ from benchmarks.study import Given
 
 MODELS = {
     "llama-3.3-70b-instruct": "hf:llama-3.1-70b", "gpt-oss-120b": "hf:gpt-oss-120b", "deepseek-r1-0528": "hf:deepseek-v3",
+    "minimax-m2.5": "hf:minimax-m2.5",
 }  # fmt: skip
 """Model in the database by the one measured, which has its sizes."""
 ENGINES = {"vllm": "vllm", "trt": "tensorrt_llm", "sglang": "sglang"}
@@ -24,7 +25,7 @@ OF_GPT_OSS = "v1.2"
 KV = {"fp8": "fp8_e4m3"}
 MEAN_LENGTH = 0.9
 """Mean of prompts and answers, relative to the stated lengths: they are uniform from 0.8 to 1."""
-CONFIGURATION = ["model", "hw", "framework", "precision", "kv_precision", "tp", "isl", "osl", "release"]
+CONFIGURATION = ["model", "hw", "framework", "precision", "kv_precision", "tp", "dp_attention", "isl", "osl", "release"]
 QUANTITIES = {
     "TPOT": ("tpot_s", pl.coalesce("tpot_median_s", "tpot_mean_s")),
     "TTFT, median": ("ttft_s", pl.col("ttft_median_s")),
@@ -43,8 +44,8 @@ def plain(given: Given) -> pl.DataFrame:
 
 
 def _release(row: dict[str, Any]) -> str:
-    """Return the version as stated, else that of the row's date."""
-    if row["version"] is not None:
+    """Return the version as stated, else that of the row's date, as for a nightly build."""
+    if row["version"] is not None and not row["version"].startswith("nightly"):
         return str(row["version"])
     if row["framework"] == "trt" and row["model"] == "gpt-oss-120b":
         return OF_GPT_OSS
@@ -61,7 +62,8 @@ def under_load(given: Given) -> pl.DataFrame:
             case = dict(zip(CONFIGURATION, key, strict=True))
             answer = db.serve(
                 MODELS[case["model"]], on=case["hw"], input=round(MEAN_LENGTH * case["isl"]), output=round(MEAN_LENGTH * case["osl"]),
-                concurrency=group["concurrency"].unique().to_list(), slots=group["concurrency"].max(), devices=case["tp"],
+                concurrency=group["concurrency"].unique().to_list(), slots=group["concurrency"].max(),
+                devices=1 if case["dp_attention"] else case["tp"], expert=case["tp"] if case["dp_attention"] else 1,
                 precision=policy(case), backend=ENGINES[case["framework"]], version=case["release"],
                 kv_precision=KV.get(case["kv_precision"]),
             )  # fmt: skip

@@ -171,6 +171,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "gpt-oss-120b": _decoder("GptOss", quantization_config={"quant_method": "mxfp4"}),
     "gpt-oss-20b": _decoder("GptOss", None, 24, num_local_experts=32, quantization_config={"quant_method": "mxfp4"}),
+    "minimax-m2.5": _decoder("MiniMaxM2", quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]}),
     "olmoe-1b-7b": _decoder("Olmoe", intermediate_size=1024, num_experts=64, num_experts_per_tok=8),
     "gemma-2b": _decoder("Gemma", 2048, 18, 8, 1, 16384),
     "gemma-7b": _decoder("Gemma"),

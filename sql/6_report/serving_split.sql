@@ -23,8 +23,9 @@ WITH fitting_splits AS (
         f.implausible,
         CASE
             WHEN NOT COALESCE(f.is_impossible, FALSE)
-                THEN occupied_byte(s.peak_memory_byte, s.reserve_fraction, h.dram_byte, x.backend, x.context_byte) <= h.dram_byte
-        END AS fits,
+                THEN h.dram_byte - occupied_byte(s.peak_memory_byte, s.reserve_fraction, h.dram_byte, x.backend, x.context_byte)
+        END AS free_byte,
+        free_byte >= 0e0 AS fits,
         p.price_usd_per_hour,
         s.tensor_s + s.expert_s + s.context_s + s.send_s AS links_s
     FROM served_split AS s
@@ -94,6 +95,11 @@ SELECT
     needed_byte AS peak_memory_byte,
     -- Capacity of the part's main memory. [byte]
     device_byte,
+    -- Main memory of a device that the run, the backend and the process leave free; negative if the split does not fit. [byte]
+    free_byte,
+    -- Power of a device at rest. [W]
+    static_w,
+    price_usd_per_hour,
     -- True if the split fits the part's main memory together with the context of the process (`part_context`); null if a rule of
     -- the split is impossible.
     fits AS fits_device,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import charz
-from charz.session import CharzWarning
+from charz.session import CharzWarning, Session
+from charz.session.messages import Messages
 
 
 def test_a_warning_points_at_the_line_that_asked(file: Path) -> None:
@@ -46,6 +47,20 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
         pytest.raises(KeyboardInterrupt),
     ):
         db.ingest(["synthetic:mlp,in=8,hidden=8,out=8", "synthetic:pooling"], no_answers=True)
+
+
+def test_many_answers_are_left_to_refresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ingest keeps the model and tells that its answers are missing where they take long."""
+    from charz.session.file import ingest
+    from charz.sql import answers
+
+    monkeypatch.setattr(ingest, "INGESTED_U", 0.5)
+    said: list[str] = []
+    with Session(tmp_path / "some.duckdb", messages=Messages(remark=said.append)) as db:
+        db.ingest("synthetic:mlp,in=8,hidden=8,out=8")
+        left = answers.missing(db.connection()).count
+        assert left > 0 and any(text.startswith(f"{left:,} answers are not at hand") for text in said)
+        assert db.sql("SELECT COUNT(*) FROM answer.stored").item() == 0
 
 
 @pytest.mark.slow("fills the answers of a model twice")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import charz
 from charz.schema.errors import CharzError
-from charz.session.ask import serve, trace
+from charz.session.ask import serve, server_rows, trace
 from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
 
@@ -17,7 +20,7 @@ COSTS = {"prompt_j": 2.0, "step_j": Curve([1.0], [0.5]), "static_w": 10.0, "usd_
 
 def row(rate: float | None = None, flight: int | None = None, server: Server = SERVER, accepted: float = 1.0, **objectives: float) -> dict[str, Any]:
     plan = serve.plan_of(
-        "m", trace.Trace([1000], [101], []), 50, 0.0, accepted, 0, 1, (objectives.get("ttft"), objectives.get("tpot"))
+        "m", trace.Trace([1000], [101], []), 50, 0.0, serve.Speculation(accepted), (1, 1), (objectives.get("ttft"), objectives.get("tpot"))
     )
     asked = serve._of_rate(server, plan, rate) if rate is not None else serve._of_flight(server, plan, flight or 1)
     names = serve.COLUMNS[serve.COLUMNS.index("rate_per_s") :]
@@ -71,3 +74,114 @@ def test_wrong_rates(given: Any) -> None:
 def test_rates() -> None:
     assert numbers("2, 0.5,2", "--rate") == numbers([2.0, 0.5], "--rate") == [0.5, 2.0]
     assert (numbers(3, "--rate"), numbers(None, "--rate")) == ([3.0], [])
+
+
+def test_speculation_by_hand() -> None:
+    """Of two draft tokens, each accepted half of the time, a step accepts 1 + 1/2 + 1/4 tokens."""
+    assert serve.speculation(None, 2, "draft", 0.5) == serve.Speculation(1.75, 2, "draft")
+    assert serve.speculation(None, 3, "draft", 1.0).accepted == 4.0
+    assert serve.speculation(1.5, 2, None, None) == serve.Speculation(1.5, 2)
+    assert serve.speculation(None, 0, None, None) == serve.Speculation()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ((1.5, 2, None, 0.5), "two statements"),
+        ((1.5, 0, None, None), "without draft tokens"),
+        ((None, 0, "draft", 0.5), "without draft tokens"),
+        ((None, 2, "draft", None), "without its acceptance"),
+        ((3.5, 2, None, None), "more tokens accepted than verified"),
+    ],
+)
+def test_speculation_that_cannot_be(options: tuple[Any, ...], error: str) -> None:
+    with pytest.raises(CharzError, match=error):
+        serve.speculation(*options)
+
+
+def run(batch: int, sequence: int, latency_s: float, **other: Any) -> dict[str, Any]:
+    base = {
+        "batch": batch, "sequence": sequence, "context": 600, "phase": "decode" if sequence == 1 else "prefill", "latency_s": latency_s,
+        "energy_j": 10 * latency_s, "largest_batch": 10, "sample_byte": 1e9, "held_byte": 2e9, "chunk_tokens": 500, "prompt_launch_s": 0.0,
+        "static_w": 100.0, "device_count": 2, "price_usd_per_hour": 3.0, "is_simulated": False,
+    }  # fmt: skip
+    return base | other
+
+
+def test_a_draft_takes_time_energy_and_memory() -> None:
+    """Before each step of 20 ms the draft does three of 2 ms, and its prompt of 4 ms follows that of 50 ms. Ten requests of 1 GB fit; beside the
+    draft's 2 GB, and 0.6 GB for each request, five do."""
+    rows = [run(1, 4, 0.02), run(1, 500, 0.05, context=500)]
+    drafts = [run(1, 1, 0.002, sample_byte=6e8), run(1, 500, 0.004, context=500, sample_byte=6e8)]
+    step, prompt = server_rows.with_draft(rows, drafts, 3)
+    assert (step["latency_s"], prompt["latency_s"]) == pytest.approx((0.026, 0.054))
+    assert (step["energy_j"], prompt["energy_j"]) == pytest.approx((0.26, 0.54))
+    assert step["largest_batch"] == prompt["largest_batch"] == 5
+    on_two, _ = server_rows.with_draft(rows, drafts, 3, replicas=2)
+    assert (on_two["latency_s"], on_two["energy_j"]) == pytest.approx((0.026, 0.2 + 2 * 0.06))
+
+
+def test_a_draft_breaks_even() -> None:
+    """A step of 20 ms makes a token. With three drafts of 2 ms it verifies four in 26 ms: it gains from 1.3 accepted tokens on."""
+
+    def token_s(acceptance: float) -> float:
+        guess = serve.speculation(None, 3, "draft", acceptance)
+        (step, prompt) = server_rows.with_draft([run(1, 4, 0.02), run(1, 500, 0.05)], [run(1, 1, 0.002), run(1, 500, 0.0)], 3)
+        made = server_rows.served([step, prompt], 600, 500, None, 1)
+        assert made is not None
+        return made[0].step_s(1.0) / guess.accepted
+
+    even = 0.233  # the root of a + a^2 + a^3 = 0.3
+    assert token_s(even - 0.01) > 0.02 > token_s(even + 0.01)
+
+
+def test_replicas_by_hand() -> None:
+    """On each of four replicas a step of 20 ms serves two requests, and a prompt takes 50 ms. The server makes steps of eight requests, takes
+    four prompts in a chunk, and has room for 40 requests."""
+    rows = [run(1, 1, 0.01, device_count=8), run(2, 1, 0.02, device_count=8), run(1, 500, 0.05, context=500, device_count=8)]
+    made = server_rows.served(rows, 600, 500, None, 1, replicas=4)
+    assert made is not None
+    server, costs = made
+    assert (server.step_s(4.0), server.step_s(8.0), server.most) == pytest.approx((0.01, 0.02, 40.0))
+    assert (server.prompt_s, server.chunk_s, server.first_s, server.most_prompts) == pytest.approx((0.0125, 0.0, 0.05, 4.0))
+    assert (costs["prompt_j"], costs["static_w"], costs["usd_per_hour"]) == pytest.approx((0.5 / 4, 800.0, 24.0))
+    assert costs["step_j"](8.0) == pytest.approx(0.2)
+
+
+def test_a_graph_verifies_drafts() -> None:
+    """The host launches the kernels of a prompt one by one, those of a step at once."""
+    rows = [run(1, 4, 0.05, prompt_launch_s=0.03), run(1, 500, 0.05, context=500, prompt_launch_s=0.02)]
+    made = server_rows.served(rows, 600, 500, None, 1)
+    assert made is not None and made[0].step_s(1.0) == pytest.approx(0.02)
+    assert (made[0].first_s, made[0].prompt_s) == pytest.approx((0.05, 0.03))
+
+
+def test_the_largest_batch_by_what_is_left() -> None:
+    """Memory for 70 requests is left beside one; the straight line ends at 71. Where two are too many, none fits or one does."""
+    assert server_rows.largest_of({1: 70.0, 8: 63.0}) == (71, 1.0)
+    assert server_rows.largest_of({1: 0.5, 2: -0.5}) == (1, 1.0)
+    assert server_rows.largest_of({1: -0.5, 2: -1.5})[0] == 0
+    assert server_rows.largest_of({1: 5.0}) == (1, None)
+    assert server_rows.largest_of({1: None}) == (None, None)
+
+
+@pytest.fixture(scope="module")
+def experts(few_parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """File of a small mixture of experts."""
+    path = Path(shutil.copy(few_parts, tmp_path_factory.mktemp("experts") / "experts.duckdb"))
+    with charz.open(path) as db:
+        db.ingest("hf:olmoe-1b-7b", settings=["num_hidden_layers=2"], name="moe", no_answers=True)
+    return path
+
+
+def test_experts_over_replicas(experts: Path) -> None:
+    """Four replicas read a quarter of the experts each and share nothing else: a step of as many requests is faster, and four devices are paid.
+    One replica's requests are those of a server alone."""
+    asked: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "precision": "fp16", "input": 64, "output": 64, "concurrency": "4,64"}
+    with charz.open(experts) as db:
+        one, four = (db.serve("moe", expert=count, **asked) for count in (1, 4))
+        alone = db.llm("moe", on="h100_sxm5_80", backend="vllm", precision="fp16", devices=1, expert=4, batch=1, context=96, output=64)
+    assert one["device_count"].to_list() == [1, 1] and four["device_count"].to_list() == [4, 4]
+    assert all(four["tpot_s"] < one["tpot_s"]) and all(four["requests_per_s"] > one["requests_per_s"])
+    step = alone.filter(phase="decode", split="dp4 ep4")["latency_s"].item()
+    assert four["tpot_p50_s"][0] == pytest.approx(step, rel=0.1)

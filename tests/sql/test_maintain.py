@@ -20,6 +20,17 @@ def keys(connection: duckdb.DuckDBPyConnection, table: str) -> set[tuple[str, in
     return {(model, number) for model, number in connection.execute(query).fetchall()}
 
 
+def test_runs_of_many_models_end_a_transaction_by_portion(small: Path) -> None:
+    """Memory of a portion is freed when its transaction ends, which a caller that writes a copy allows."""
+    with duckdb.connect(str(small), config={"threads": 1}) as connection:
+        for commits, is_same in ((False, True), (True, False)):
+            connection.begin()
+            before = connection.execute("SELECT txid_current()").fetchall()
+            maintain.add_runs(connection, models=["narrow"], commits=commits)
+            assert (connection.execute("SELECT txid_current()").fetchall() == before) is is_same
+            connection.rollback()
+
+
 @pytest.mark.default
 def test_an_ingested_model_is_there_in_every_table(small: Path, add_model: Adder) -> None:
     with duckdb.connect(str(small), config={"threads": 1}) as connection:

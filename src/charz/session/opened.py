@@ -298,11 +298,11 @@ class Opened:
             self.messages.remark(f"{lacking.count:,} answers at hand filled")
 
     def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
-        """Compute missing answers at hand in the caller's transaction, show progress, and return the number of answers."""
+        """Compute missing answers at hand in the copy of a file that is being changed, show progress, and return the number of answers."""
         from charz.sql import answers
 
         with self.messages.progress("answers", answers.portion_count(connection, lacking)) as done:
-            return answers.fill(connection, lacking, done)
+            return answers.fill(connection, lacking, done, commits=True)
 
     def child(self, scope: Scope, changes: Sequence[Varied] = ()) -> Self:
         """Return a session on the same connection with a narrower scope or hypothetical changes of parts."""

@@ -152,7 +152,7 @@ class Llm(Core):
         if not is_spread:
             found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
         else:
-            experts = (sizes(expert) or [1]) if self._has_experts(asked) else [1]
+            experts = (sizes(expert) or [1]) if splits.has_experts(self.connection(), asked) else [1]
             degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
             if limits is not None and not precision:
@@ -225,11 +225,6 @@ class Llm(Core):
         self.messages.remark("a decode step generates one token for each sample of the batch")
         columns = scoped.shown(mix.COLUMNS)
         return Rows(columns, [tuple(row[name] for name in columns) for row in found], ("llm_serving", "run"))
-
-    def _has_experts(self, models: list[str]) -> bool:
-        query = "SELECT COUNT(*) FROM operator_split WHERE is_expert AND list_contains(?, model)"
-        ((count,),) = self.connection().execute(query, [models]).fetchall()
-        return bool(count)
 
     def _decoders(self, models: list[str]) -> list[str]:
         """Return the models that decode, and report the others. Raise `CharzError` if no model decodes."""

@@ -25,8 +25,8 @@ from ..parameters import (
 )
 from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
-from . import queue, trace
-from .load import Curve, Load, Server, at_concurrency, at_rate, saturated
+from . import queue, server_rows, splits, trace
+from .load import Load, Server, at_concurrency, at_rate, saturated
 from .queue import Lengths, Times
 
 COLUMNS = (
@@ -43,6 +43,35 @@ SLOTS = 256
 
 
 @dataclass(frozen=True, slots=True)
+class Speculation:
+    """Tokens that a step verifies and accepts for a request, and the model that drafts them."""
+
+    accepted: float = 1.0
+    drafted: int = 0
+    draft: str | None = None
+
+
+def speculation(accepted: float | None, drafted: int, draft: str | None, acceptance: float | None) -> Speculation:
+    """Check the options of speculation. With drafted tokens of a common acceptance a, a step accepts 1 + a + a^2 + … tokens on average, one for
+    each drafted token and one more (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", equation 1).
+
+    >>> speculation(None, 2, "hf:small", 0.5).accepted
+    1.75
+    """
+    if None not in (accepted, acceptance):
+        raise CharzError("two statements of what a step accepts", f"--accepted {accepted:g} --acceptance {acceptance:g}", next="leave one out")
+    if not drafted and (draft is not None or acceptance is not None or (accepted or 1.0) > 1.0):
+        raise CharzError("speculation without draft tokens", "a step that verifies none accepts one token", next="add --drafted 4")
+    if draft is not None and (accepted, acceptance) == (None, None):
+        raise CharzError("a draft without its acceptance", f"--draft {draft}", next="add --acceptance 0.7")
+    if accepted is None:
+        accepted = 1.0 if acceptance is None else sum(acceptance**i for i in range(drafted + 1))
+    if accepted > drafted + 1:
+        raise CharzError("more tokens accepted than verified", f"--accepted {accepted:g}", f"a step verifies {drafted} draft tokens and adds one")
+    return Speculation(accepted, drafted, draft)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Requests and load that a command asks for."""
 
@@ -56,9 +85,11 @@ class Plan:
     lengths: Lengths
     slots: int
     prefix: float
-    accepted: float
-    drafted: int
+    guess: Speculation
     devices: int
+    """Devices of a replica."""
+    replicas: int
+    """Replicas that share the experts of a model."""
     ttft_s: float | None
     tpot_s: float | None
 
@@ -90,11 +121,16 @@ class Serve(Core):
         tpot: Annotated[Amount | None, Text("Objective for the time per output token, e.g. 30ms.")] = None,
         slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = SLOTS,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
-        accepted: Annotated[float, Text("Tokens that a step accepts for a request, with speculation.", least=1.0)] = 1.0,
+        draft: Annotated[str | None, Text("Ingested model that drafts tokens on the same devices.")] = None,
         drafted: Annotated[int, Text("Draft tokens that a step verifies.", least=0)] = 0,
+        acceptance: Annotated[float | None, Text("Probability that a draft token is accepted.", least=0.0, most=1.0)] = None,
+        accepted: Annotated[float | None, Text("Tokens that a step accepts for a request, in place of --acceptance.", least=1.0)] = None,
         prefill_on: Annotated[str | None, Text("Separate part for the prompts.")] = None,
         prefill_parts: Annotated[int, Text("Number of parts for the prompts.", least=1)] = 1,
         devices: Annotated[int, Text("Devices that share each kernel by tensor parallel.", least=1)] = 1,
+        expert: Annotated[
+            int, Text("Replicas of --devices each over which experts are distributed; attention is data parallel.", least=1)
+        ] = 1,
         precision: Precisions = None,
         backend: Backends = None,
         version: Annotated[str | None, Text("Version of the backend.")] = None,
@@ -111,8 +147,8 @@ class Serve(Core):
         """
         given = trace.read(Path(lengths), arrives=False) if lengths is not None else None
         plan = plan_of(
-            model, given or trace.Trace([input], [output], []), slots, prefix, accepted, drafted, devices,
-            (amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")),
+            model, given or trace.Trace([input], [output], []), slots, prefix, speculation(accepted, drafted, draft, acceptance),
+            (devices, expert), (amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")),
         )  # fmt: skip
         rates, flights = numbers(rate, "--rate"), sizes(concurrency)
         largest = min(slots, max(flights)) if flights and not rates else slots
@@ -129,7 +165,7 @@ class Serve(Core):
                     self.messages.warn(
                         f"saturated: {key[0]} serves at most {server.capacity:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
                     )
-                rows.append((model, *key, devices, plan.input, plan.output, *row_of(server, plan, asked, costs)))
+                rows.append((model, *key, devices * expert, plan.input, plan.output, *row_of(server, plan, asked, costs)))
         return Rows(COLUMNS, sorted(rows, key=lambda row: (*map(str, row[1:4]), row[7] or 0, row[8] or 0)), ("llm_serving",))
 
     def _servers(
@@ -140,24 +176,49 @@ class Serve(Core):
         self._check_decodes(plan.model)
         prompts = self._runs_of_prompts(plan.input, plan.given, kept)
         step = {
-            "sequence": 1 + plan.drafted if plan.drafted else None,
-            "phase": "prefill" if plan.drafted else "decode",
+            "sequence": 1 + plan.guess.drafted if plan.guess.drafted else None,
+            "phase": "prefill" if plan.guess.drafted else "decode",
             "context": plan.context,
         }
-        batches = sorted({2**i for i in range(largest.bit_length())} | {largest})
+        most = -(-largest // plan.replicas)
+        batches = sorted({2**i for i in range(most.bit_length())} | {most})
         steps = [{"batch": batch, **step, **kept} for batch in batches]
-        scoped = self._served([plan.model], parts, precision, backend, [*prompts, *steps])
+        targets = self._targets_of(plan, parts, precision, backend, [*prompts, *steps])
+        drafts = {}
+        if plan.guess.draft is not None:
+            self._check_decodes(plan.guess.draft)
+            alone = [{"batch": batch, "sequence": None, "phase": "decode", "context": plan.context, **kept} for batch in batches]
+            drafts = server_rows.by_target(self._served([plan.guess.draft], parts, precision, backend, [*prompts, *alone]))
         other = self._apart(plan.model, apart[0], precision, backend, prompts) if apart[0] else None
         found = []
-        for key, rows in _by_target(scoped).items():
-            made = _served_rows(rows, plan.context, plan.given, other, apart[1])
+        for key, rows in targets.items():
+            if plan.guess.draft is not None:
+                if key not in drafts:
+                    self.messages.warn(f"left out: {key[0]}, where {plan.guess.draft} does not run in {key[2]} under {key[1]}")
+                    continue
+                rows = server_rows.with_draft(rows, drafts[key], plan.guess.drafted, plan.replicas)
+            made = server_rows.served(rows, plan.context, plan.given, other, apart[1], plan.replicas)
             if made is None:
                 self.messages.warn(f"left out: {key[0]}, where no request fits or the step has no time")
                 continue
-            server, costs = made
-            steps_of_all = (plan.output - 1) / plan.accepted
-            found.append((key, replace(server, steps=steps_of_all, most=min(server.most, plan.slots), steps_per_token=1.0 / plan.accepted), costs))
+            serving, costs = made
+            accepted = plan.guess.accepted
+            most_running = min(serving.most, plan.slots)
+            found.append((key, replace(serving, steps=(plan.output - 1) / accepted, most=most_running, steps_per_token=1.0 / accepted), costs))
         return found
+
+    def _targets_of(
+        self, plan: Plan, parts: Sequence[str], precision: Precisions, backend: Backends, runs: list[dict[str, Any]]
+    ) -> dict[server_rows.Target, list[server_rows.Row]]:
+        """Evaluate the runs of a plan's model by target, on each of the replicas where there are several."""
+        if plan.replicas == 1:
+            return server_rows.by_target(self._served([plan.model], parts, precision, backend, runs))
+        if not splits.has_experts(self.connection(), [self.model_name(plan.model)]):
+            raise CharzError("no experts to distribute", plan.model, "replicas without experts are separate servers", "leave --expert out")
+        self.stays_here("experts over replicas")
+        scoped = self._served([plan.model], parts, precision, backend, runs, "serving_split")
+        splits.hold(scoped, list(splits.served([plan.devices], [1], [1], [plan.replicas], splits.MOST_STATED)))
+        return server_rows.of_replicas(scoped)
 
     def _check_decodes(self, model: str) -> None:
         query = "SELECT has_context FROM model WHERE model = ?"
@@ -181,6 +242,7 @@ class Serve(Core):
         precision: Precisions,
         backend: Backends,
         runs: list[dict[str, Any]],
+        view: str = "llm_serving",
     ) -> Scoped:
         unique = list({repr(run): run for run in runs}.values())
         return self.asked(
@@ -189,7 +251,7 @@ class Serve(Core):
                 preferred=SERVED_PRECISIONS, serves=True,
             is_as_stored=True,
             ),
-            "llm_serving",
+            view,
         )  # fmt: skip
 
     def _apart(
@@ -197,82 +259,10 @@ class Serve(Core):
     ) -> dict[str, Any]:
         """Return a prompt on a part of its own: its time, energy and price, and the link that transfers keys and values."""
         scoped = self._served([model], [part], precision, backend, prompts)
-        found = next(iter(_by_target(scoped).values()))
+        found = next(iter(server_rows.by_target(scoped).values()))
         alone = min(found, key=lambda row: row["batch"])
         link = "SELECT MAX(link_byte_per_s) FROM part_link WHERE hardware = ? AND interconnect <> 'none'"
         return alone | {"link_byte_per_s": scoped.value(link, [alone["hardware"]])}
-
-
-_TARGET = ("hardware", "backend", "precision")
-
-_RUN = (*_TARGET, "scenario_id")
-
-
-def _by_target(scoped: Scoped) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
-    """Group the rows of every run by part, backend and precision: times, costs, static power, memory and the largest batch."""
-    static = _known(scoped, "model_cost", "static_w")
-    largest = _known(scoped, "largest_batch", "largest_batch")
-    cache = dict(scoped.execute("SELECT run.scenario_id, kv_cache_byte FROM run_memory").fetchall())
-    chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
-    launch = dict(scoped.execute("SELECT scenario_id, launch_s FROM prompt_launch").fetchall())
-    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in scoped.records("SELECT * FROM target_cost"):
-        run = tuple(row[name] for name in _RUN)
-        row |= {
-            "static_w": static.get(run), "largest_batch": largest.get(run), "kv_cache_byte": cache[row["scenario_id"]],
-            "chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0,
-        }  # fmt: skip
-        found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(row)
-    return found
-
-
-def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
-    """Return a column of a view by run and part."""
-    rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
-    return {tuple(key): value for *key, value in rows}
-
-
-def _served_rows(
-    rows: list[dict[str, Any]], context: int, given: int, apart: dict[str, Any] | None, parts: int
-) -> tuple[Server, dict[str, Any]] | None:
-    """Build a target's server from its steps and prompts, and its costs; None where no request fits."""
-    steps = sorted((r for r in rows if r["context"] == context and r["sequence"] != given), key=lambda r: r["batch"])
-    prompts = sorted((r for r in rows if r["sequence"] == given and r not in steps), key=lambda r: r["batch"])
-    if not steps or not prompts or any(r["latency_s"] is None for r in (*steps, *prompts)):
-        return None
-    most = steps[0]["largest_batch"]
-    if not most:
-        return None
-    alone = prompts[0]
-    chunk = max(1, int((alone["chunk_tokens"] or given) // given))
-    full = next((r for r in prompts if r["batch"] == chunk), alone)
-    batches = [float(r["batch"]) for r in steps]
-    costs = {
-        "prompt_j": None if full["energy_j"] is None else full["energy_j"] / full["batch"],
-        "step_j": None if any(r["energy_j"] is None for r in steps) else Curve(batches, [r["energy_j"] for r in steps]),
-        "static_w": None if alone["static_w"] is None else alone["static_w"] * alone["device_count"],
-        "usd_per_hour": None
-        if alone["price_usd_per_hour"] is None
-        else alone["price_usd_per_hour"] * alone["device_count"],
-        "is_simulated": alone["is_simulated"],
-    }
-    device_s = max(alone["latency_s"] - alone["prompt_launch_s"], 0.0)
-    prompt_s = device_s if full is alone else max(full["latency_s"] - alone["latency_s"], 0.0) / (full["batch"] - alone["batch"])
-    chunk_s, first_s, prompts_per_s = max(device_s - prompt_s, 0.0), alone["latency_s"], float("inf")
-    if apart is not None:
-        if apart["latency_s"] is None or not apart["link_byte_per_s"]:
-            return None
-        first_s = apart["latency_s"] + alone["kv_cache_byte"] * alone["device_count"] / apart["link_byte_per_s"]
-        prompt_s, chunk_s, prompts_per_s = 0.0, 0.0, parts / apart["latency_s"]
-        costs["prompt_j"] = apart["energy_j"]
-        known = costs["usd_per_hour"] is not None and apart["price_usd_per_hour"] is not None
-        costs["usd_per_hour"] = (
-            costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
-        )
-    curve = Curve(batches, [r["latency_s"] for r in steps])
-    in_chunk = (alone["chunk_tokens"] or given) / given
-    most_prompts = float(full["batch"]) if in_chunk >= 1.0 else in_chunk
-    return Server(curve, 0.0, prompt_s, first_s, float(most), prompts_per_s, chunk_s, most_prompts, parts if apart is not None else 0), costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +289,7 @@ def _of_rate(server: Server, plan: Plan, rate: float) -> Asked:
 def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
     """Return the median time of a step of the replayed requests, or another time if each request ends with its first token. [s]"""
     token_s = queue.summary(times.tpot())[1]
-    return otherwise if token_s is None else token_s * plan.accepted
+    return otherwise if token_s is None else token_s * plan.guess.accepted
 
 
 def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
@@ -326,14 +316,14 @@ def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
 
 
 def plan_of(
-    model: str, given: trace.Trace, slots: int, prefix: float, accepted: float, drafted: int, devices: int,
+    model: str, given: trace.Trace, slots: int, prefix: float, guess: Speculation, devices: tuple[int, int],
     objectives: tuple[float | None, float | None],
 ) -> Plan:  # fmt: skip
     """Summarize requests, whose mean lengths give the sizes of the evaluated runs."""
     mean = given.mean_prompt
     lengths = Lengths([prompt / mean for prompt in given.prompts], given.outputs)
     sizes_ = (max(1, round(mean)), max(1, round(given.mean_output)), max(1, int(given.mean_context)))
-    return Plan(model, *sizes_, lengths, slots, prefix, accepted, drafted, devices, *objectives)
+    return Plan(model, *sizes_, lengths, slots, prefix, guess, *devices, *objectives)
 
 
 def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> tuple[Any, ...]:
@@ -351,7 +341,7 @@ def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> t
     met = None if (plan.ttft_s, plan.tpot_s) == (None, None) else _met(plan, asked)
     return (
         asked.rate, asked.concurrency, load.batch, server.most, load.is_saturated, load.rate_per_s, server.capacity,
-        None if met is None else met * load.rate_per_s, met, load.first_s, *ttft, load.step_s / plan.accepted, *tpot, *whole,
+        None if met is None else met * load.rate_per_s, met, load.first_s, *ttft, load.step_s / plan.guess.accepted, *tpot, *whole,
         tokens_per_s, token_j, million_usd, load.busy_fraction, load.residual_fraction, costs["is_simulated"],
     )  # fmt: skip
 
@@ -360,5 +350,5 @@ def _met(plan: Plan, asked: Asked) -> float:
     """Return the share of requests that meet the objectives. Where the queue grows without bound, all requests become late."""
     if asked.times is not None:
         return asked.times.met_fraction(plan.ttft_s, plan.tpot_s)
-    is_met = plan.ttft_s is None and plan.tpot_s is not None and asked.load.step_s / plan.accepted <= plan.tpot_s
+    is_met = plan.ttft_s is None and plan.tpot_s is not None and asked.load.step_s / plan.guess.accepted <= plan.tpot_s
     return float(is_met)

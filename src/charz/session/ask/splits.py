@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from charz.schema.catalog.devices import DeviceSplit
 
     from ..scoped import Scoped
@@ -64,6 +66,12 @@ def served(
             **degrees, split=name(degrees), framework="plain", optimizer="adam", zero_stage=0, recompute="none",
             is_sequence_parallel=True, block_count=None, adapter_rank=None, frozen_precision=None,
         )  # fmt: skip
+
+
+def has_experts(connection: DuckDBPyConnection, models: list[str]) -> bool:
+    """Tell whether any of the models has experts that a split distributes."""
+    query = "SELECT 1 FROM operator_split WHERE is_expert AND list_contains(?, model) LIMIT 1"
+    return connection.execute(query, [models]).fetchone() is not None
 
 
 def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:

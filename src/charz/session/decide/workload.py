@@ -109,7 +109,7 @@ class Workload(serve.Serve):
         if section == "runs":
             return Rows(_RUNS, [])
         given = trace.read(file, arrives=True)
-        plan = serve.plan_of(model, given, slots, 0.0, 1.0, 0, devices, objectives)
+        plan = serve.plan_of(model, given, slots, 0.0, serve.Speculation(), (devices, 1), objectives)
         kept = {"device_count": devices if devices > 1 else None}
         found = [
             (key, server, serve.of_trace(server, plan, given), costs)

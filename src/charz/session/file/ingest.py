@@ -45,6 +45,11 @@ _CLOSING_TAIL = (
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 
+INGESTED_U = 500.0
+"""Largest estimated time to compute the answers of ingested models, that of about twelve convolutional networks, in the CPU time of ten million
+empty passes of a Python loop. [U]"""
+
+
 class Ingest(Sql):
     """Ingestion of models."""
 
@@ -132,7 +137,7 @@ class Ingest(Sql):
 
             try:
                 trace = self._elsewhere(jobs)
-                outcomes = run(specs, changing, maintain.add_runs, jobs, force, report, trace, self._reading)
+                outcomes = run(specs, changing, functools.partial(maintain.add_runs, commits=True), jobs, force, report, trace, self._reading)
             except BaseException as error:
                 if not is_interrupt(error):
                     raise
@@ -151,11 +156,17 @@ class Ingest(Sql):
         return contextlib.nullcontext(self.connection(create=True))
 
     def _fill_answers(self, outcomes: Sequence[Outcome], no_answers: bool) -> None:
-        """Evaluate and store the answers of written models in a separate transaction, so that an interrupt loses no model."""
+        """Evaluate and store the answers of written models after these are kept, so that an interrupt loses no model. Where that takes long, tell
+        instead how to do so."""
         from charz.sql import answers
 
         models = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
-        if no_answers or not models or not answers.missing(self.connection(), models).count:
+        if no_answers or not models:
+            return
+        lacking = answers.missing(self.connection(), models)
+        if lacking.work > INGESTED_U:
+            self.messages.remark(f"{lacking.count:,} answers are not at hand: reports evaluate them when asked; `charz refresh` keeps them all")
+        if not 0.0 < lacking.work <= INGESTED_U:
             return
         try:
             with self.changing(create=False, fills=False, is_engine_done=True) as connection:

@@ -1,0 +1,167 @@
+"""A server of each target, built from the rows of its steps and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .load import Curve, Server
+
+if TYPE_CHECKING:
+    from ..scoped import Scoped
+
+Target = tuple[str, str, str]
+"""Part, backend and precision."""
+Row = dict[str, Any]
+
+_RUN = ("hardware", "backend", "precision", "scenario_id")
+_KIND = ("hardware", "backend", "precision", "phase", "context", "sequence")
+"""Columns of runs that differ by batch alone."""
+
+
+def by_target(scoped: Scoped) -> dict[Target, list[Row]]:
+    """Group the rows of every run by target: times, costs, static power, memory and the largest batch."""
+    static = _known(scoped, "model_cost", "static_w")
+    largest = {tuple(key): (most, byte) for *key, most, byte in scoped.execute(_LARGEST).fetchall()}
+    rows = []
+    for row in scoped.records("SELECT * FROM target_cost"):
+        run = tuple(row[name] for name in _RUN)
+        most, sample_byte = largest.get(run, (None, None))
+        rows.append(row | {"static_w": static.get(run), "largest_batch": most, "sample_byte": sample_byte})
+    return _grouped(scoped, rows)
+
+
+def of_replicas(scoped: Scoped) -> dict[Target, list[Row]]:
+    """Group the rows of every run by target where one batch runs on each of the replicas that share the experts of a model."""
+    runs: dict[tuple[Any, ...], list[Row]] = {}
+    for row in sorted(scoped.records("SELECT * FROM serving_split"), key=lambda row: row["batch"]):
+        runs.setdefault(tuple(row[name] for name in _KIND), []).append(row)
+    rows: list[Row] = []
+    for kind in runs.values():
+        most, sample_byte = largest_of({row["batch"]: row["free_byte"] for row in kind})
+        rows += [_of_replica(row, most, sample_byte) for row in kind if row["latency_s"] is not None or row is kind[0]]
+    return _grouped(scoped, rows)
+
+
+def _of_replica(row: Row, most: int | None, sample_byte: float | None) -> Row:
+    tokens = row["batch"] * row["data"] * row["sequence"]
+    energy_j = None if row["token_j"] is None else row["token_j"] * tokens
+    cache_byte = row["kv_cache_byte"] / row["data"]
+    return row | {"energy_j": energy_j, "kv_cache_byte": cache_byte, "largest_batch": most, "sample_byte": sample_byte}
+
+
+def largest_of(free_byte: Mapping[int, float | None]) -> tuple[int | None, float | None]:
+    """Return the largest batch that leaves no negative memory free, and the memory of a further sample, from what batches leave free.
+
+    >>> largest_of({1: 70.0, 2: 60.0, 4: 40.0})
+    (8, 10.0)
+    """
+    known = sorted((batch, free) for batch, free in free_byte.items() if free is not None)
+    if len(known) < 2:
+        return (known[0][0] if known[0][1] >= 0.0 else 0, None) if known else (None, None)
+    (least, most_free), (last, least_free) = known[0], known[-1]
+    sample_byte = (most_free - least_free) / (last - least)
+    if sample_byte <= 0.0:
+        return (last if least_free >= 0.0 else 0), None
+    return max(0, int(least + most_free / sample_byte)), sample_byte
+
+
+def _grouped(scoped: Scoped, rows: Iterable[Row]) -> dict[Target, list[Row]]:
+    """Add what a run and a backend state to rows, and group them by target."""
+    memory = {number: known for number, *known in scoped.execute(_MEMORY).fetchall()}
+    chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
+    launch = dict(scoped.execute("SELECT scenario_id, launch_s FROM prompt_launch").fetchall())
+    found: dict[Target, list[Row]] = {}
+    for row in rows:
+        cache_byte, held_byte = memory[row["scenario_id"]]
+        added = {
+            "chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0, "held_byte": held_byte,
+        }  # fmt: skip
+        found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append({"kv_cache_byte": cache_byte} | row | added)
+    return found
+
+
+def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
+    """Return a column of a view by run and part."""
+    rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
+    return {tuple(key): value for *key, value in rows}
+
+
+_LARGEST = f"SELECT {', '.join(_RUN)}, largest_batch, sample_byte FROM largest_batch"
+_MEMORY = "SELECT run.scenario_id, kv_cache_byte, weight_byte + buffer_byte FROM run_memory"
+
+
+def with_draft(rows: list[Row], drafts: list[Row], drafted: int, replicas: int = 1) -> list[Row]:
+    """Add a draft model's steps to each step of a server, its prompt to each prompt, and its weights and cache to the memory.
+
+    A step of the server follows `drafted` steps of the draft. Each replica has a draft of its own.
+    """
+    steps = {row["batch"]: row for row in drafts if row["phase"] == "decode"}
+    prompts = {row["batch"]: row for row in drafts if row["phase"] != "decode"}
+    return [
+        _drafted(row, steps[row["batch"]], drafted, replicas)
+        if row["sequence"] == 1 + drafted
+        else _drafted(row, prompts[row["batch"]], 1, replicas)
+        for row in rows
+    ]  # fmt: skip
+
+
+def _drafted(row: Row, draft: Row, count: int, replicas: int) -> Row:
+    latency_s = None if None in (row["latency_s"], draft["latency_s"]) else row["latency_s"] + count * draft["latency_s"]
+    energy_j = None if None in (row["energy_j"], draft["energy_j"]) else row["energy_j"] + count * replicas * draft["energy_j"]
+    most, sample_byte = row["largest_batch"], row["sample_byte"]
+    if most and sample_byte:
+        room_byte = most * sample_byte - draft["held_byte"]
+        most = max(0, int(room_byte / (sample_byte + (draft["sample_byte"] or 0.0))))
+    return row | {"latency_s": latency_s, "energy_j": energy_j, "largest_batch": most}
+
+
+def served(
+    rows: list[Row], context: int, given: int, apart: Row | None, parts: int, replicas: int = 1
+) -> tuple[Server, dict[str, Any]] | None:
+    """Build a target's server from its steps and prompts, and its costs; None where no request fits.
+
+    A step runs one batch on each of the replicas, and so does a chunk of prompts. `energy_j` and `device_count` are those of all replicas.
+    """
+    steps = sorted((r for r in rows if r["context"] == context and r["sequence"] != given), key=lambda r: r["batch"])
+    prompts = sorted((r for r in rows if r["sequence"] == given and r not in steps), key=lambda r: r["batch"])
+    if not steps or not prompts or any(r["latency_s"] is None for r in (*steps, *prompts)):
+        return None
+    most = steps[0]["largest_batch"]
+    if not most:
+        return None
+    alone = prompts[0]
+    chunk = max(1, int((alone["chunk_tokens"] or given) // given))
+    full = next((r for r in prompts if r["batch"] == chunk), alone)
+    batches = [float(r["batch"] * replicas) for r in steps]
+    costs = {
+        "prompt_j": None if full["energy_j"] is None else full["energy_j"] / (full["batch"] * replicas),
+        "step_j": None if any(r["energy_j"] is None for r in steps) else Curve(batches, [r["energy_j"] for r in steps]),
+        "static_w": None if alone["static_w"] is None else alone["static_w"] * alone["device_count"],
+        "usd_per_hour": None
+        if alone["price_usd_per_hour"] is None
+        else alone["price_usd_per_hour"] * alone["device_count"],
+        "is_simulated": alone["is_simulated"],
+    }
+    device_s = max(alone["latency_s"] - alone["prompt_launch_s"], 0.0)
+    together_s = device_s if full is alone else max(full["latency_s"] - alone["latency_s"], 0.0) / (full["batch"] - alone["batch"])
+    prompt_s, chunk_s = together_s / replicas, max(device_s - together_s, 0.0)
+    first_s, prompts_per_s = alone["latency_s"], float("inf")
+    if apart is not None:
+        if apart["latency_s"] is None or not apart["link_byte_per_s"]:
+            return None
+        first_s = apart["latency_s"] + alone["kv_cache_byte"] * alone["device_count"] / apart["link_byte_per_s"]
+        prompt_s, chunk_s, prompts_per_s = 0.0, 0.0, parts / apart["latency_s"]
+        costs["prompt_j"] = apart["energy_j"]
+        known = costs["usd_per_hour"] is not None and apart["price_usd_per_hour"] is not None
+        costs["usd_per_hour"] = (
+            costs["usd_per_hour"] + parts * apart["price_usd_per_hour"] * apart["device_count"] if known else None
+        )
+    # A step that verifies draft tokens runs as a captured graph, unlike a prompt of as many tokens.
+    curve = Curve(batches, [r["latency_s"] - r["prompt_launch_s"] for r in steps])
+    in_chunk = (alone["chunk_tokens"] or given) / given
+    most_prompts = replicas * (float(full["batch"]) if in_chunk >= 1.0 else in_chunk)
+    server = Server(
+        curve, 0.0, prompt_s, first_s, float(most * replicas), prompts_per_s, chunk_s, most_prompts, parts if apart is not None else 0
+    )
+    return server, costs
