@@ -109,7 +109,7 @@ def run(batch: int, sequence: int, latency_s: float, **other: Any) -> dict[str, 
 
 
 def test_a_draft_takes_time_energy_and_memory() -> None:
-    """Before each step of 20 ms the draft does three of 2 ms, and its prompt of 4 ms follows that of 50 ms. Ten requests of 1 GB fit; beside the
+    """Before each step of 20 ms the draft does three of 2 ms, and its prompt of 4 ms follows that of 50 ms. Ten requests of 1 GB fit; with the
     draft's 2 GB, and 0.6 GB for each request, five do."""
     rows = [run(1, 4, 0.02), run(1, 500, 0.05, context=500)]
     drafts = [run(1, 1, 0.002, sample_byte=6e8), run(1, 500, 0.004, context=500, sample_byte=6e8)]
@@ -157,7 +157,7 @@ def test_a_graph_verifies_drafts() -> None:
 
 
 def test_the_largest_batch_by_what_is_left() -> None:
-    """Memory for 70 requests is left beside one; the straight line ends at 71. Where two are too many, none fits or one does."""
+    """After one request there is memory for 70 more; the straight line ends at 71. Where two are too many, none fits or one does."""
     assert server_rows.largest_of({1: 70.0, 8: 63.0}) == (71, 1.0)
     assert server_rows.largest_of({1: 0.5, 2: -0.5}) == (1, 1.0)
     assert server_rows.largest_of({1: -0.5, 2: -1.5})[0] == 0
