@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,15 @@ class TestAsked:
         assert row["framework"] == framework
         if framework == "torchtitan":
             assert row["compute_s"] == pytest.approx(1.592 * ideal["compute_s"])
+
+    def test_the_least_recomputation_that_fits(self, db: Session) -> None:
+        """1,024 samples fit an H100, 2,048 fit with full recomputation alone, 4,096 do not: the most is then shown."""
+        asked: dict[str, Any] = {"on": "h100_sxm5_80", "sequence": 1024, "section": "memory"}
+        for batch, split, fits in ((1024, "one", True), (2048, "full", True), (4096, "full", False)):
+            (least,) = db.train(MODEL, batch=batch, **asked).rows(named=True)
+            assert (least["split"], least["fits_device"]) == (split, fits)
+        every = db.train(MODEL, batch=2048, recompute="none,selective,full", **asked)
+        assert every.filter("fits_device")["split"].to_list() == ["full"] and len(every) == 3
 
     def test_what_time_is_made_of(self, db: Session) -> None:
         parts = (

@@ -20,7 +20,7 @@ TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Precision policies to try if no precision is named. A part takes the first policy that it computes in."""
 
 RECOMPUTED = ("none", "selective", "full")
-"""Kinds of recomputation in the backward pass; see `schema.catalog.devices.DeviceSplit`."""
+"""Kinds of recomputation in the backward pass, the least first; see `schema.catalog.devices.DeviceSplit`."""
 
 STAGES = ("0", "1", "2", "3")
 """Stages of ZeRO."""
@@ -47,6 +47,18 @@ _SECTIONS = {
 """Columns of each section."""
 
 
+_DEGREES = (
+    "model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id", "framework", "tensor", "pipeline", "interleave",
+    "context", "data", "expert", "micro_batches", "zero_stage",
+)  # fmt: skip
+
+_LEAST = (
+    f"QUALIFY ROW_NUMBER() OVER (PARTITION BY {', '.join(_DEGREES)} ORDER BY COALESCE(fits_device, FALSE) DESC,"
+    f" LIST_POSITION({list(RECOMPUTED)}, recompute) * CASE WHEN fits_device THEN 1 ELSE -1 END) = 1"
+)
+"""Clause that takes the least recomputation with which a split fits, or the most where none fits."""
+
+
 class Train(Core):
     """Training over several devices."""
 
@@ -64,8 +76,8 @@ class Train(Core):
         expert: Annotated[Sizes, Text("Degree of expert parallelism: replicas over which experts are distributed.")] = 1,
         zero: Annotated[str, Text("Stages of ZeRO: 0 (none), 1, 2 or 3 (FSDP), separated by commas.")] = "0",
         recompute: Annotated[
-            str, Text("Recomputation in the backward pass: none, selective or full, separated by commas.")
-        ] = "none",
+            str | None, Text("Recomputation in the backward pass: none, selective or full, separated by commas; default the least that fits.")
+        ] = None,
         no_sequence_parallel: Annotated[bool, Text("Disable sequence parallelism.")] = False,
         batch: Batches = None,
         global_batch: Annotated[int | None, Text("Samples per training step; default one micro batch per replica.", least=1)] = None,
@@ -101,10 +113,11 @@ class Train(Core):
             self._check_name("precision", frozen)
             if adapter is None:
                 raise CharzError("frozen weights without adapters", f"--frozen {frozen}", next="add --adapter 16")
-        repeated = [one_of("recompute", kind, RECOMPUTED) for kind in names(recompute)]
+        stated = [one_of("recompute", kind, RECOMPUTED) for kind in names(recompute)]
         stages = [int(one_of("zero", stage, STAGES)) for stage in names(zero)]
         trained = self._trained_names(names(models))
-        self._check_own_rules(trained, adapter, repeated)
+        repeated = stated or (["none"] if self._recomputing(trained) else list(RECOMPUTED))
+        self._check_own_rules(trained, adapter, stated)
         question = Question(
             trained, names(on), sizes(batch), sizes(sequence), names(precision), names(backend),
             names(cap), preferred=TRAINED_PRECISIONS,
@@ -127,9 +140,18 @@ class Train(Core):
             raise CharzError("too many splits", f"{len(made):,}", f"at most {MOST_SPLITS:,} are possible")
         splits.hold(scoped, made)
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
+        least = "" if stated else _LEAST
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
-        return self.cut(scoped.rows("training_step", _SECTIONS[section], f"{limit} {order}"), top, "splits")
+        found = scoped.rows("training_step", _SECTIONS[section], f"{limit} {least} {order}")
+        if least and any(kind in RECOMPUTED for row in found.fetch() for kind in str(row[found.columns.index("split")]).split()):
+            self.messages.remark("selective or full in a split: the least recomputation that fits; --recompute states one")
+        return self.cut(found, top, "splits")
+
+    def _recomputing(self, models: list[str]) -> list[str]:
+        """Return those of the models whose code recomputes."""
+        query = "SELECT DISTINCT model FROM operator WHERE is_repeated AND list_contains(?, model)"
+        return [model for (model,) in self.connection().execute(query, [models]).fetchall()]
 
     def _check_own_rules(self, models: list[str], adapter: int | None, repeated: list[str]) -> None:
         """Raise `CharzError` if the model's code already freezes weights or recomputes, and an option asks for the same."""
@@ -142,9 +164,7 @@ class Train(Core):
                     "adapters of a model that freezes weights itself", f"--adapter {adapter}", f"the code of {model} chooses the trained weights",
                     "leave --adapter out, or ingest the model without frozen weights",
                 )  # fmt: skip
-            if set(repeated) != {"none"} and connection.execute(
-                "SELECT 1 FROM operator WHERE model = ? AND is_repeated LIMIT 1", [model]
-            ).fetchone():
+            if set(repeated) - {"none"} and self._recomputing([model]):
                 raise CharzError(
                     "recomputation of a model that has checkpoints itself", f"--recompute {','.join(repeated)}",
                     f"the code of {model} chooses the recomputation", "leave --recompute out, or ingest the model without checkpoints",
