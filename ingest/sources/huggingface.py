@@ -80,8 +80,7 @@ _POLICIES = {
     "fp8": "fp8",
     "fbgemm_fp8": "fp8",
     "mxfp4": "mxfp4",
-    "bitsandbytes_8bit": "w8a16",
-    "bitsandbytes_4bit": "w4a16",
+    "bitsandbytes": "w8a16",
 }
 """Precision policies by a checkpoint's quantization method."""
 
@@ -92,6 +91,8 @@ def stored_policy(said: Any) -> str | None:
     if not isinstance(said, dict):
         return None
     method = str(said.get("quant_method", "")).lower()
+    if method == "fp8" and said.get("weight_block_size"):
+        return "fp8_block"
     if method in ("gptq", "awq"):
         return {4: "w4a16", 8: "w8a16"}.get(said.get("bits", 4))
     if method == "compressed-tensors":
@@ -103,8 +104,8 @@ def stored_policy(said: Any) -> str | None:
         return {4: "w4a16", 8: "int8" if inputs else "w8a16"}.get(weights.get("num_bits", 0))
     if method == "modelopt":
         return "nvfp4" if "FP4" in str(said.get("quant_algo", "")).upper() else "fp8"
-    if method == "bitsandbytes":
-        method += "_4bit" if said.get("load_in_4bit") else "_8bit"
+    if method == "bitsandbytes" and said.get("load_in_4bit"):
+        return "nf4" if said.get("bnb_4bit_use_double_quant") else "nf4_single"
     return _POLICIES.get(method)
 
 

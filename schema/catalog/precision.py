@@ -77,7 +77,7 @@ class OperatorClass(Row):
 
 
 class PolicyVersion(Row):
-    """A version of the framework that follows another policy than the newest version does."""
+    """A version of the framework that follows another policy than the newest version does, or another name of a policy."""
 
     TABLE: ClassVar[str] = "policy_version"
     KEY: ClassVar[tuple[str, ...]] = ("policy", "software")
@@ -85,7 +85,7 @@ class PolicyVersion(Row):
     policy: str
     """Policy asked for."""
     software: str
-    """Version of the framework as measurements name it, `pt240` for PyTorch 2.4.0."""
+    """Version of the framework as measurements name it, `pt240` for PyTorch 2.4.0; `*` where `policy` is another name."""
     followed_policy: str
     """Policy that the version follows, `precision_policy.policy`."""
     source_id: str

@@ -105,7 +105,7 @@ def test_parameters_of_deepseek_v3() -> None:
     """671 billion, 37 of them active without the look-up of tokens (DeepSeek-V3 technical report, arXiv:2412.19437, 4.2); a token
     meets 8 of 256 experts in 58 of 61 layers. Its configuration sets fp8 in blocks of 128 x 128."""
     request = build(parse("hf:deepseek-v3"))
-    assert request.stored_policy == "fp8"
+    assert request.stored_policy == "fp8_block"
     counts = {path: weight.numel() for path, weight in request.module.named_parameters()}
     assert sum(counts.values()) == pytest.approx(671e9, rel=1e-3)
     of_experts = sum(count for path, count in counts.items() if ".experts." in path)

@@ -27,9 +27,9 @@ def flags(engine: str) -> list[dict[str, Any]]:
         return [{name: text or None for name, text in row.items()} for row in csv.DictReader(file) if row["engine"] == engine]
 
 
-def made(engine: str, free: float = 0.1, **changed: Any) -> tuple[str, list[str]]:
+def made(engine: str, free: float = 0.1, stored: str | None = None, **changed: Any) -> tuple[str, list[str]]:
     row = ROW | changed
-    return launch.command(flags(engine), row, launch.settings(row, [MIX], "hf:owner/Name-1", (free, 8192), 80e9))
+    return launch.command(flags(engine), row, launch.settings(row, [MIX], "hf:owner/Name-1", (free, 8192), 80e9), stored)
 
 
 def test_a_command_of_vllm() -> None:
@@ -40,6 +40,11 @@ def test_a_command_of_vllm() -> None:
         "--gpu-memory-utilization 0.9 --kv-cache-dtype fp8_e4m3"
     )
     assert "converts a 16-bit checkpoint" in notes[0] and "prefix cache" in notes[-1]
+
+
+def test_the_format_of_a_checkpoint_needs_no_flag() -> None:
+    assert "serve owner/Name-1 --dtype auto " in made("vllm", stored="fp8")[0]
+    assert "--quantization fp8_per_block " in made("vllm", stored="fp8", precision="fp8_block")[0]
 
 
 def test_degrees_of_a_split() -> None:

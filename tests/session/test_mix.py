@@ -87,3 +87,10 @@ def test_llm_tells_requests_and_first_tokens(file: Path) -> None:
     for row in rows:
         expected = (64 * row["million_prompt_tokens_usd"] + 32 * row["million_output_tokens_usd"]) / 96
         assert row["million_mixed_tokens_usd"] == pytest.approx(expected)
+
+
+def test_another_name_of_a_format(file: Path) -> None:
+    """AWQ and GPTQ are integers of 4 bits in groups of 128."""
+    with charz.open(file) as db:
+        found = db.llm("decoder", on="l4", precision="awq,gptq,fp8_block")
+        assert set(found["precision"]) == {"w4a16", "fp8_block"}

@@ -76,6 +76,13 @@ class TestAsked:
         assert row["step_s"] == pytest.approx(sum(row[name] for name in parts))
         assert row["tensor_s"] > 0
 
+    def test_weights_frozen_in_nf4(self, db: Session) -> None:
+        """A layer has 12 x 256 x 256 weights and 13 x 256 biases and scales; each of them takes 4 + 8/64 + 32/(64 x 256) bits in place of 32."""
+        asked = {"on": "h100_sxm5_80", "adapter": 8, "precision": "amp-bf16", "sequence": 128, "section": "memory"}
+        plain, frozen = (db.train(MODEL, **asked, **more).row(0, named=True)["weight_byte"] for more in ({}, {"frozen": "nf4"}))
+        layers = 4 * 2 * (12 * 256 * 256 + 13 * 256)
+        assert plain - frozen == pytest.approx(layers * (1 - 4.126953125 / 32), rel=1e-3)
+
     @pytest.mark.parametrize(
         ("options", "said"),
         [

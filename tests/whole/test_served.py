@@ -408,7 +408,11 @@ def test_a_window_is_as_much_of_the_context_as_counts() -> None:
     ("said", "policy"),
     [
         (None, None),
-        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8_block"),
+        ({"quant_method": "fp8"}, "fp8"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_use_double_quant": True}, "nf4"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "nf4_single"),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "w8a16"),
         ({"quant_method": "awq", "bits": 4}, "w4a16"),
         ({"quant_method": "gptq", "bits": 8}, "w8a16"),
         ({"quant_method": "mxfp4"}, "mxfp4"),

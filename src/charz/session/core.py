@@ -73,6 +73,7 @@ class Core(Targets):
         models = [self.model_name(name) for name in question.models] or list(self._scope.models)
         self._check_computes(models)
         parts = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware)
+        question = replace(question, precisions=self.policies(question.precisions))
         self.check_run(question.backends, question.precisions)
         self._check_caps(parts, question.caps)
         runs = self._released(parts, question, self._runs(question))

@@ -55,6 +55,15 @@ class Targets(Opened):
         query = f"SELECT {table} FROM {table} ORDER BY 1"
         return list(scoped) or [name for (name,) in self.connection().execute(query).fetchall()]
 
+    def policies(self, given: Sequence[str]) -> list[str]:
+        """Return precision policies without their other names (`awq`), and report these."""
+        query = "SELECT policy, followed_policy FROM policy_version WHERE software = '*'"
+        known = dict(self.catalog().execute(query).fetchall()) if given else {}
+        for name in given:
+            if name in known:
+                self.messages.remark(f"{name}: precision policy {known[name]}")
+        return list(dict.fromkeys(known.get(name, name) for name in given))
+
     def check_run(self, backends: Sequence[str], precisions: Sequence[str]) -> None:
         """Raise `CharzError` for an unknown backend or precision policy."""
         known = {"precision": "SELECT DISTINCT policy FROM precision_policy", "backend": "SELECT backend FROM backend"}
@@ -73,7 +82,7 @@ class Targets(Opened):
         ((stored,),) = self.connection().execute(query, [list(models)]).fetchall()
         if stored is None:
             return ()
-        return (stored, "w8a16") if stored == "fp8" else (stored,)
+        return (stored, "w8a16") if stored in ("fp8", "fp8_block") else (stored,)
 
     def _released(self, parts: Sequence[str], question: Question, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Give the runs of servers versions that have numbers: the nearest to the one asked for, and on AMD parts the newest of their builds.

@@ -60,12 +60,12 @@ def settings(row: Record, mixes: Sequence[Mix], source: str, server: tuple[float
     }  # fmt: skip
 
 
-def command(flags: Sequence[Record], row: Record, numbers: Record) -> tuple[str, list[str]]:
-    """Return the command of a row, and what no flag sets. A parallel degree of 1 has no flag."""
+def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str | None) -> tuple[str, list[str]]:
+    """Return the command of a row, and what no flag sets. A parallel degree of 1 has no flag, and the format `stored` of a checkpoint its own."""
     by_setting: dict[str, dict[str, Record]] = {}
     for flag in flags:
         by_setting.setdefault(flag["setting"], {})[flag["value"]] = flag
-    asked = {"precision": row["precision"], "kv_precision": row["kv_precision"]}
+    asked = {"precision": "stored" if row["precision"] == stored else row["precision"], "kv_precision": row["kv_precision"]}
     kept = None if asked["kv_precision"] in (None, "none") else asked["kv_precision"]
     order = ("command", "precision", *_DEGREES, "length", "requests", "chunk", "memory", "kv_precision")
     words, notes = [], []

@@ -183,7 +183,7 @@ class Llm(Core):
         rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
         steps = [row for row in rows if row.get("phase", "decode") == "decode"]
         connection = self.connection()
-        source = dict(connection.execute("SELECT model, source FROM model").fetchall())
+        origin = {model: rest for model, *rest in connection.execute("SELECT model, source, stored_policy FROM model").fetchall()}
         memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
         query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
         (server,) = connection.execute(query, [launches.ENGINES[engine]]).fetchall()
@@ -194,10 +194,11 @@ class Llm(Core):
             if not row.get("fits_device", True):
                 self.messages.warn(f"left out: {row['hardware']}, {row['precision']}, batch {row['batch']}, which does not fit")
                 continue
-            numbers = launches.settings(row, asked, source[row["model"]], server, memory[row["hardware"]])
-            words, notes = launches.command(flags, row, numbers)
+            source, stored = origin[row["model"]]
+            numbers = launches.settings(row, asked, source, server, memory[row["hardware"]])
+            words, notes = launches.command(flags, row, numbers, stored)
             found.append({**row, "launch": words})
-            for line in (*notes, *launches.said(flags, row, source[row["model"]])):
+            for line in (*notes, *launches.said(flags, row, source)):
                 self.messages.remark(line)
         columns = [name for name in launches.COLUMNS if name in ("launch", *answered.columns)]
         return Rows(tuple(columns), [tuple(row[name] for name in columns) for row in found], answered.views)

@@ -91,7 +91,7 @@ class Train(Core):
         adapter: Annotated[
             int | None, Text("Train adapters of this rank with frozen weights (LoRA).", least=1)
         ] = None,
-        frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nvfp4 (QLoRA).")] = None,
+        frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nf4 (QLoRA).")] = None,
         layers: Annotated[int | None, Text("Number of equal layers; default the model's number of layers.", least=1)] = None,
         cap: Caps = None,
         top: Top = 20,
