@@ -212,10 +212,10 @@ def test_bytes_on_an_axis_have_the_units_of_the_text() -> None:
     from charz.session.ask import charts
 
     most = 700 * 2**20
-    assert charts._steps(most) == [128 * 2**20 * i for i in range(7)]
+    assert charts.ticks(most) == [128 * 2**20 * i for i in range(7)]
     step = {"position": 0, "resident_byte": most - 9, "allocated_byte": 9, "total_byte": most, "operator": "conv", "module": ""}
     axis = charts.memory([step], "m").to_dict()["layer"][0]["encoding"]["y"]["axis"]
-    assert axis["values"] == charts._steps(most) and axis["title"] == "memory in use"
+    assert axis["values"] == charts.ticks(most) and axis["title"] == "memory in use"
     assert "datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + ' MiB'" in axis["labelExpr"]
     logarithmic = charts._positive("unique bytes of the kernel [byte]")
     assert (logarithmic["scale"]["base"], logarithmic["axis"]["title"]) == (2, "unique bytes of the kernel")

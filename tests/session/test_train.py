@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +76,12 @@ class TestAsked:
         (row,) = db.train(MODEL, on="h100_sxm5_80", tensor=2, sequence=128, section="time").rows(named=True)
         assert row["step_s"] == pytest.approx(sum(row[name] for name in parts))
         assert row["tensor_s"] > 0
+
+    def test_a_page_stacks_memory(self, db: Session, tmp_path: Path) -> None:
+        db.train(MODEL, on="h100_sxm5_80", devices=2, zero="0,3", sequence=128, html=tmp_path / "p.html")
+        page = (tmp_path / "p.html").read_text()
+        assert all(f'"layer":"{layer}"' in page for layer in ("weights", "gradients", "optimizer", "activations"))
+        assert 'id="cost"' in page
 
     def test_weights_frozen_in_nf4(self, db: Session) -> None:
         """A layer has 12 x 256 x 256 weights and 13 x 256 biases and scales; each of them takes 4 + 8/64 + 32/(64 x 256) bits in place of 32."""

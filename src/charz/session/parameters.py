@@ -76,3 +76,4 @@ Phase = Annotated[
 ]
 Top = Annotated[int, Text("Largest number of rows to list.", least=1, most=MOST)]
 Force = Annotated[bool, Text("Allow --out to overwrite a file that charz did not write.")]
+Page = Annotated[File | None, Text("Write the answer with pictures as one self-contained HTML page.")]

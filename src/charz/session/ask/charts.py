@@ -79,7 +79,7 @@ def binary(title: str) -> Any:
     return library().Axis(title=title, labelExpr=label, grid=True, gridOpacity=0.4)
 
 
-def _steps(most_byte: float) -> list[float]:
+def ticks(most_byte: float) -> list[float]:
     """Return ticks of a linear axis of bytes, at most nine, at multiples of a power of two."""
     step = 2.0 ** math.ceil(math.log2(max(most_byte, 8.0) / 8.0))
     return [step * i for i in range(int(most_byte // step) + 2)]
@@ -264,7 +264,7 @@ def memory(steps: Rows, title: str) -> Any:
     )
     x = alt.X("kernel:Q", title="kernel, in order of execution")
     axis = binary("memory in use")
-    axis.values = _steps(peak["total_byte"])
+    axis.values = ticks(peak["total_byte"])
     y = alt.Y("byte:Q", axis=axis)
     colors = alt.Scale(domain=["activations", "weights, buffers, KV-cache"], range=["#4c78a8", "#bab0ac"])
     return titled(

@@ -14,6 +14,7 @@ from charz.sql.keys import TARGET as KEYS
 from ..answer import Rows, answer, of_query
 from ..axes import cache_state, names, one_of, sizes
 from ..core import Core
+from ..paging import paged
 from ..parameters import (
     Backends,
     Batches,
@@ -21,10 +22,12 @@ from ..parameters import (
     Caps,
     Context,
     Devices,
+    Force,
     IncludeTransfer,
     KvPrecisions,
     Models,
     Names,
+    Page,
     Parts,
     Phase,
     Precisions,
@@ -92,7 +95,8 @@ def _pieces(by: str, depth: int) -> str:
 class Compare(Core):
     """Comparison of models on parts."""
 
-    @answer("run", "memory", instead=("by",), alone=("saturation", "price", "fits"))
+    @answer("run", "memory", instead=("by",), alone=("saturation", "price", "fits"), files=("html",))
+    @paged
     def compare(
         self,
         models: Models,
@@ -124,6 +128,8 @@ class Compare(Core):
         ] = None,
         overhead: Annotated[float, Text("Energy drawn from the grid per joule that the part uses (power usage effectiveness).", least=1.0)] = 1.0,
         top: Top = 60,
+        html: Page = None,
+        force: Force = False,
         section: Literal["run", "memory", "saturation", "price", "fits"] = "run",
     ) -> Rows:
         """Compare time, energy, energy-delay product, memory and bottleneck of models on parts, for every combination of the given options.

@@ -10,15 +10,18 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..axes import amount, formats, names, one_of, sizes
 from ..core import Core
+from ..paging import paged
 from ..parameters import (
     Amount,
     Backends,
     Batches,
     Caps,
     Devices,
+    Force,
     HostShare,
     KvPrecisions,
     Models,
+    Page,
     Parts,
     Precisions,
     Sizes,
@@ -59,7 +62,8 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
 class Llm(Core):
     """Serving of language models."""
 
-    @answer()
+    @answer(files=("html",))
+    @paged
     def llm(
         self,
         models: Models,
@@ -91,6 +95,8 @@ class Llm(Core):
             Literal["vllm", "sglang", "trtllm", "llama.cpp"] | None, Text("Server whose command is listed for each row, in place of numbers.")
         ] = None,
         cap: Caps = None,
+        html: Page = None,
+        force: Force = False,
     ) -> Rows:
         """Serve language models: requests that fit, time to the first token, and time, energy and cost of tokens, by batch and context.
 
@@ -158,7 +164,7 @@ class Llm(Core):
             if limits is not None and not precision:
                 self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
             found = self._served_split(question, degrees, limits)
-        return found if launch is None else self._launched(found, launch, asked_mixes)
+        return found if launch is None else self._launched(found, launch, asked_mixes, is_paged=html is not None)
 
     def _served_split(self, question: Question, degrees: splits.Degrees, limits: choice.Limits | None) -> Rows:
         """Return the rows of servers that run on several devices, or the choices within limits."""
@@ -178,8 +184,8 @@ class Llm(Core):
             self.messages.remark(line)
         return Rows(choice.COLUMNS, found.rows, ("serving_split",))
 
-    def _launched(self, answered: Rows, engine: str, asked: Sequence[mix.Mix]) -> Rows:
-        """Return the commands of rows, and tell what no flag sets."""
+    def _launched(self, answered: Rows, engine: str, asked: Sequence[mix.Mix], is_paged: bool) -> Rows:
+        """Return the commands of rows, for a page with their numbers, and tell what no flag sets."""
         rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
         steps = [row for row in rows if row.get("phase", "decode") == "decode"]
         connection = self.connection()
@@ -200,7 +206,7 @@ class Llm(Core):
             found.append({**row, "launch": words})
             for line in (*notes, *launches.said(flags, row, source)):
                 self.messages.remark(line)
-        columns = [name for name in launches.COLUMNS if name in ("launch", *answered.columns)]
+        columns = [*answered.columns, "launch"] if is_paged else [name for name in launches.COLUMNS if name in ("launch", *answered.columns)]
         return Rows(tuple(columns), [tuple(row[name] for name in columns) for row in found], answered.views)
 
     def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str) -> Rows:

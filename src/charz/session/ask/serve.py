@@ -12,11 +12,14 @@ from charz.schema.errors import CharzError
 from ..answer import Rows, answer
 from ..axes import amount, names, numbers, sizes
 from ..core import Core
+from ..paging import paged
 from ..parameters import (
     Amount,
     Backends,
     File,
+    Force,
     Model,
+    Page,
     Part,
     Parts,
     Precisions,
@@ -102,7 +105,8 @@ class Plan:
 class Serve(Core):
     """Server of a language model under load."""
 
-    @answer()
+    @answer(files=("html",))
+    @paged
     def serve(
         self,
         model: Model,
@@ -135,6 +139,8 @@ class Serve(Core):
         backend: Backends = None,
         version: Annotated[str | None, Text("Version of the backend.")] = None,
         kv_precision: Annotated[str | None, Text("Format of keys and values between tokens, e.g. fp8_e4m3.")] = None,
+        html: Page = None,
+        force: Force = False,
     ) -> Rows:
         """Serve requests under loads: running requests, times with their percentiles, goodput, saturation, joules and dollars.
 

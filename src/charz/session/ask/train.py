@@ -11,7 +11,8 @@ from charz.schema.errors import CharzError, unknown_name
 from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
 from ..core import Core
-from ..parameters import Backends, Batches, Caps, Models, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..paging import paged
+from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Precisions, Sequences, Sizes, Text, Top
 from ..question import Question
 from ..scoped import Scoped
 from . import splits
@@ -62,7 +63,8 @@ _LEAST = (
 class Train(Core):
     """Training over several devices."""
 
-    @answer("steps", "time", "memory")
+    @answer("steps", "time", "memory", files=("html",))
+    @paged
     def train(
         self,
         models: Models,
@@ -95,6 +97,8 @@ class Train(Core):
         layers: Annotated[int | None, Text("Number of equal layers; default the model's number of layers.", least=1)] = None,
         cap: Caps = None,
         top: Top = 20,
+        html: Page = None,
+        force: Force = False,
         section: Literal["steps", "time", "memory"] = "steps",
     ) -> Rows:
         """Predict training over several devices: time of a step by cause, memory per device, model FLOPs utilization, joules and dollars.
@@ -143,7 +147,8 @@ class Train(Core):
         least = "" if stated else _LEAST
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
-        found = scoped.rows("training_step", _SECTIONS[section], f"{limit} {least} {order}")
+        columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
+        found = scoped.rows("training_step", columns, f"{limit} {least} {order}")
         if least and any(kind in RECOMPUTED for row in found.fetch() for kind in str(row[found.columns.index("split")]).split()):
             self.messages.remark("selective or full in a split: the least recomputation that fits; --recompute states one")
         return self.cut(found, top, "splits")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
 from ..core import Core
+from ..paging import paged
 from ..parameters import (
     Amount,
     Backends,
@@ -17,8 +18,10 @@ from ..parameters import (
     Context,
     Devices,
     Drawn,
+    Force,
     KvPrecisions,
     Models,
+    Page,
     Parts,
     Phase,
     Precisions,
@@ -47,7 +50,8 @@ FRONT = "on the front"
 class Recommend(Core):
     """Pareto-optimal choices within limits."""
 
-    @answer("front", "others")
+    @answer("front", "others", files=("html",))
+    @paged
     def recommend(
         self,
         models: Models,
@@ -73,6 +77,8 @@ class Recommend(Core):
         version: Versions = None,
         kv_precision: KvPrecisions = None,
         top: Top = 15,
+        html: Page = None,
+        force: Force = False,
         section: Literal["front", "others"] = "front",
     ) -> Rows:  # fmt: skip
         """List the choices of part, backend, precision and batch within the limits that no other choice beats, and the reasons against the others.

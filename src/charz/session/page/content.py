@@ -21,6 +21,8 @@ class Table:
     """Descriptions of the columns."""
     about: str = ""
     """Title, for a section with several tables."""
+    command: str = ""
+    """Command that answers with these rows, in place of a statement."""
 
     def records(self) -> list[Record]:
         """Return the rows as dictionaries by column."""

@@ -71,11 +71,11 @@ def _table(table: Table, options: str, is_open: bool) -> str:
             f"<tr>{''.join(_cell(value, column, table) for column, value in zip(table.columns, row, strict=True))}</tr>"
             for row in table.rows
         )
-    command = f"charz sql {_quoted(table.sql)} {options}".strip()
+    command = table.command or f"charz sql {_quoted(table.sql)} {options}".strip()
     return (
         f"<details{' open' if is_open else ''}><summary>{escaped(table.about or 'Table')}{_counted(table)}</summary>"
-        f'<p class="sql"><button type="button" data-copy="{escaped(command)}">Copy SQL</button>'
-        f"<code>{escaped(table.sql)}</code></p>"
+        f'<p class="sql"><button type="button" data-copy="{escaped(command)}">Copy {"command" if table.command else "SQL"}</button>'
+        f"<code>{escaped(table.command or table.sql)}</code></p>"
         f'<div class="scroll"><table class="{"list" if head else "facts"}">{head}<tbody>{body}</tbody></table></div></details>'
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ask.charts import batch, data, library, si
+from ..ask.charts import batch, binary, data, library, si, ticks
 from .content import Record
 
 
@@ -108,3 +108,40 @@ def serving(rows: Sequence[Record]) -> list[Record]:
         )
         found.append(_wide(chart, 260))
     return found
+
+
+def against(
+    points: Sequence[Record], x: str, y: str, most_x: float | None = None, most_y: float | None = None, ends: Sequence[float] = ()
+) -> Record:
+    """Draw one quantity against another, with a line for each series, dashed limits, and red rules where a server saturates."""
+    alt = library()
+    across = alt.X("x:Q", axis=si(x), scale=alt.Scale(type="log", nice=False, padding=24))
+    up = alt.Y("y:Q", axis=si(y), scale=alt.Scale(type="log", nice=False, padding=24))
+    tooltip = ["name:N", alt.Tooltip("x:Q", title=x, format=".3~s"), alt.Tooltip("y:Q", title=y, format=".3~s")]
+    base = alt.Chart(data(list(points))).encode(x=across, y=up, color=alt.Color("series:N", title=""), tooltip=tooltip)
+    chart = base.mark_line(opacity=0.5).encode(order="x:Q") + base.mark_point(filled=True, size=60)
+    for name, values, color, dash in (("x", [most_x], "#555", [5, 4]), ("y", [most_y], "#555", [5, 4]), ("x", ends, "#b00", [1, 0])):
+        rules = [{name: value} for value in values if value is not None]
+        if rules:
+            channel = {name: f"{name}:Q"}
+            chart = chart + alt.Chart(data(rules)).mark_rule(color=color, strokeDash=dash, strokeWidth=2).encode(**channel)
+    return _wide(chart)
+
+
+def bars(stacks: Sequence[Record], title: str, marks: Sequence[Record] = ()) -> Record:
+    """Draw a stacked bar for each name, and a red mark at its limit."""
+    alt = library()
+    names = list(dict.fromkeys(row["name"] for row in stacks))
+    axis = binary(title.removesuffix(" [byte]")) if title.endswith("[byte]") else si(title)
+    if title.endswith("[byte]"):
+        sums = {name: sum(row["value"] for row in stacks if row["name"] == name) for name in names}
+        axis.values = ticks(max([*sums.values(), *(mark["value"] for mark in marks)]))
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=150))
+    layers = list(dict.fromkeys(row["layer"] for row in stacks))
+    color = alt.Color("layer:N", title="", sort=layers, legend=alt.Legend(orient="bottom") if len(layers) > 1 else None)
+    chart = alt.Chart(data(list(stacks))).mark_bar().encode(
+        x=alt.X("value:Q", axis=axis, stack=True), y=y, color=color, order="order:O",
+        tooltip=["name:N", "layer:N", alt.Tooltip("value:Q", format=".4~s")],
+    )  # fmt: skip
+    limit = alt.Chart(data(list(marks))).mark_tick(color="#b00", thickness=3).encode(x="value:Q", y=y)
+    return _wide(chart + limit if marks else chart, 28 * len(names) + 40)

@@ -1,0 +1,181 @@
+"""A page of one answer: pictures of its columns, its messages and its table, as one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..answer import Rows
+from ..axes import amount
+from ..quantities import quantity, significant, size
+from . import document, pictures
+from .content import Record, Section, Table
+
+_CONDITIONS = (
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "sequence", "context", "batch",
+    "input_tokens", "output_tokens", "rate_per_s", "concurrency",
+)  # fmt: skip
+"""Columns that name a row, as far as its neighbours differ in them."""
+
+_ALONG = ("batch", "context", "sequence", "rate_per_s", "concurrency")
+"""Columns that differ along a line of a picture."""
+
+_COSTS = ("million_mixed_tokens_usd", "million_tokens_usd", "million_inference_usd")
+
+_LAYERS = {
+    "weight_byte": "weights", "kv_cache_byte": "KV cache", "gradient_byte": "gradients", "optimizer_byte": "optimizer",
+    "activation_byte": "activations", "scratch_byte": "scratch",
+}  # fmt: skip
+
+MOST_BARS = 24
+"""Largest number of bars of a picture."""
+
+
+def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Sequence[str]) -> bytes:
+    """Render the page of an answer."""
+    command = _command(name, asked)
+    table = Table(rows.columns, rows.fetch(), "", session.texts(rows.views), "Table", command)
+    records = table.records()
+    limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
+    query = "SELECT hardware, backend, dram_byte, reserve_fraction FROM part CROSS JOIN backend"
+    memory = {(part, backend): (byte, free) for part, backend, byte, free in session.connection().execute(query).fetchall()}
+    found = [section for section in (_speed(records, limits), _load(records, limits), _time(records), _cost(records), _memory(records, memory)) if section]
+    if commands := [(row["hardware"], row["launch"]) for row in records if row.get("launch")]:
+        listed = Table(("part", "command"), commands, "", {}, "Commands", command)
+        found.append(Section("launch", "Launch", "A command starts the server of each row.", tables=[listed]))
+    if said:
+        listed = Table(("remark",), [(line,) for line in said], "", {}, "Remarks", command)
+        found.append(Section("remarks", "Remarks", "What the answer assumes and leaves out.", tables=[listed]))
+    found.append(Section("table", "Table", f"The answer has {len(records)} rows.", tables=[table]))
+    return document.text(f"{name} {_joined(asked.get('models', asked.get('model')))}", command, found, "")
+
+
+def _command(name: str, asked: Mapping[str, Any]) -> str:
+    """Write the command line of an answer."""
+    words = ["charz", name, _joined(asked.get("models", asked.get("model"))).replace(",", " ")]
+    for option, value in asked.items():
+        if option in ("model", "models") or value in (None, False):
+            continue
+        words.append(f"--{option.rstrip('_').replace('_', '-')}" + ("" if value is True else f" {_joined(value)}"))
+    return " ".join(words)
+
+
+def _joined(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _labels(rows: Sequence[Record], without: Sequence[str] = ()) -> list[str]:
+    """Name each row by its part and by the conditions that differ among the rows."""
+    differ = [name for name in _CONDITIONS if name not in without and len({row.get(name) for row in rows}) > 1]
+    names = dict.fromkeys(("hardware", *differ))
+    return [" ".join(_word(name, row[name]) for name in names if row.get(name) not in (None, "one", "none")) for row in rows]
+
+
+def _word(name: str, value: Any) -> str:
+    """Write a condition so that its number names what it counts."""
+    before = {"batch": "batch ", "context": "context ", "sequence": "sequence ", "device_count": "x"}.get(name, "")
+    after = {"rate_per_s": "/s", "concurrency": " in flight"}.get(name, "")
+    return f"{before}{value:g}{after}" if isinstance(value, float) else f"{before}{value}{after}"
+
+
+def _known(rows: Sequence[Record], *columns: str) -> list[Record]:
+    return [row for row in rows if all(row.get(column) is not None for column in columns)]
+
+
+def _points(rows: Sequence[Record], x: str, y: str) -> list[Record]:
+    """Return points of a picture, with the series and the name of each."""
+    found = _known(rows, x, y)
+    lines, names = _labels(found, _ALONG), _labels(found)
+    return [{"series": line, "name": name, "x": row[x], "y": row[y]} for row, line, name in zip(found, lines, names, strict=True)]
+
+
+def _speed(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
+    """Show tokens a second against the time of a token and the time to the first token, with the objectives."""
+    points = {column: _points(rows, column, "tokens_per_s") for column in ("tpot_s", "ttft_s")}
+    if not points["tpot_s"]:
+        return None
+    titles = {"tpot_s": "time of a later token [s]", "ttft_s": "time to the first token [s]"}
+    charts = [pictures.against(found, titles[column], "tokens/s", limits[column]) for column, found in points.items() if found]
+    best = max(points["tpot_s"], key=lambda point: point["y"])
+    told = [f"{name.removesuffix('_s').upper()} {quantity(limit, 's')}" for name, limit in limits.items() if limit is not None]
+    kept = f" Dashed: the objectives {' and '.join(told)}." if told else ""
+    finding = f"{best['name']} generates most: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}"
+    return Section("speed", "Throughput", finding, charts)
+
+
+def _load(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
+    """Show median and 99th percentile of the time to the first token against the load, and where the server saturates."""
+    x = next((name for name in ("rate_per_s", "concurrency") if len(_known(rows, name, "ttft_p50_s")) > 0), None)
+    if x is None:
+        return None
+    found = [
+        {**point, "series": f"{point['series']} {word}"}
+        for column, word in (("ttft_p50_s", "p50"), ("ttft_p99_s", "p99"))
+        for point in _points(rows, x, column)
+    ]
+    ends = dict(zip(_labels(rows, _ALONG), (row.get("saturation_per_s") for row in rows), strict=True)) if x == "rate_per_s" else {}
+    title = "requests a second" if x == "rate_per_s" else "requests in flight"
+    chart = pictures.against(found, title, "time to the first token [s]", None, limits["ttft_s"], [end for end in ends.values() if end is not None])
+    told = ", ".join(f"{name} saturates at {significant(end)} requests a second" for name, end in ends.items() if end is not None)
+    return Section("load", "Load", f"{told or 'Requests in flight follow each other'}.", [chart])
+
+
+def _time(rows: Sequence[Record]) -> Section | None:
+    """Show energy against time of runs."""
+    energy = next((name for name in ("energy_per_sample_j", "sample_j") if _known(rows, name, "latency_s")), None)
+    if energy is None:
+        return None
+    points = _points(rows, "latency_s", energy)
+    fast, frugal = min(points, key=lambda p: p["x"]), min(points, key=lambda p: p["y"])
+    finding = f"{fast['name']} is the fastest at {quantity(fast['x'], 's')}, {frugal['name']} takes the least energy: {quantity(frugal['y'], 'J')} a sample."
+    return Section("time", "Time and energy", finding, [pictures.against(points, "time of a run [s]", "energy of a sample [J]")])
+
+
+def _cost(rows: Sequence[Record]) -> Section | None:
+    """Show costs against the number of devices, or as bars where all rows have the same number."""
+    column = next((name for name in _COSTS if _known(rows, name)), None)
+    if column is None:
+        return None
+    count = "devices" if "devices" in rows[0] else "device_count"
+    known = _known(rows, column)
+    what = "a million tokens" if "tokens" in column else "a million samples"
+    if len({row.get(count) for row in known}) > 1:
+        lines = _labels(known, (*_ALONG, "split", "device_count"))
+        cheapest = {(line, row[count]): row for line, row in sorted(zip(lines, known, strict=True), key=lambda pair: -pair[1][column])}
+        points = [{**point, "series": line} for point, (line, _) in zip(_points(list(cheapest.values()), count, column), cheapest, strict=True)]
+        chart = pictures.against(points, "devices", f"USD {what}")
+    else:
+        best = sorted(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])[:MOST_BARS]
+        chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
+    name, least = min(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])
+    return Section("cost", "Cost", f"{name} is the cheapest: {significant(least[column])} USD {what}.", [chart])
+
+
+def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, float]:
+    """Return the parts of the memory of a row. What no column names are activations, after the share that a server leaves free."""
+    capacity, free = device
+    known = {word: float(row[column]) for column, word in _LAYERS.items() if row.get(column) is not None}
+    reserve = (free or 0.0) * capacity if "kv_cache_byte" in row and capacity is not None else 0.0
+    rest = row["peak_memory_byte"] - sum(known.values()) - reserve
+    if rest > 0.0:
+        name = "activations" if known else "in use"
+        known[name] = known.get(name, 0.0) + rest
+    return known | ({"reserve": reserve} if reserve else {})
+
+
+def _memory(rows: Sequence[Record], devices: Mapping[tuple[str, str], tuple[float | None, float | None]]) -> Section | None:
+    """Show the memory of each row as a stack, with the capacity of its part."""
+    known = _known(rows, "peak_memory_byte")[:MOST_BARS]
+    if not known:
+        return None
+    stacks, marks, shares = [], [], []
+    for name, row in zip(_labels(known), known, strict=True):
+        device = devices.get((row["hardware"], row["backend"]), (None, None))
+        stacks += [{"name": name, "layer": word, "order": i, "value": byte} for i, (word, byte) in enumerate(layers(row, device).items())]
+        if device[0] is not None:
+            marks.append({"name": name, "value": device[0]})
+            shares.append((row["peak_memory_byte"] / device[0], name, row["peak_memory_byte"], device[0]))
+    cut = f" The first {MOST_BARS} rows." if len(_known(rows, "peak_memory_byte")) > MOST_BARS else ""
+    worst = max(shares, default=None)
+    finding = "No capacity is known." if worst is None else f"{worst[1]} takes the largest share: {size(worst[2])} of {size(worst[3])} (red)."
+    return Section("memory", "Memory of a device", finding + cut, [pictures.bars(stacks, "memory [byte]", marks)])
