@@ -166,3 +166,11 @@ class TestAsked:
         assert len(frame) > 0
         assert (frame["ttft_s"] <= 1).all() and (frame["tpot_s"] <= 0.05).all()
         assert (frame["devices"] == frame["replicas"] * frame["device_count"]).all()
+
+
+@pytest.mark.parametrize("ratio", [1.0 - 1e-15, 1.0 + 1e-15])
+def test_the_order_of_a_sum_decides_nothing(ratio: float) -> None:
+    """At equal cost and as many devices the faster part remains, whatever the last digit of the cost."""
+    slow = [row | {"million_tokens_usd": row["million_tokens_usd"] * ratio} for row in rows("slow", 1, {1: 0.010, 2: 0.018, 4: 0.030}, prompt_s=0.2)]
+    found = choose([*rows("fast", 1, {1: 0.005, 2: 0.009, 4: 0.015}, prompt_s=0.1), *slow], rate=1.0, tpot=0.05)
+    assert [choice["hardware"] for choice in found] == ["fast"]

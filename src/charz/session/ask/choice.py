@@ -230,8 +230,8 @@ _WEIGHED = ("million_tokens_usd", "devices", "tpot_s", "ttft_s")
 
 
 def _weight(choice: Record, name: str) -> float:
-    """Return a number to minimize; a missing price counts as infinite."""
-    return float("inf") if choice[name] is None else float(choice[name])
+    """Return a number to minimize, without the digits that differ with the order of a sum; a missing price counts as infinite."""
+    return float("inf") if choice[name] is None else float(f"{choice[name]:.9g}")
 
 
 def _beats(one: Record, other: Record) -> bool:
