@@ -258,20 +258,12 @@ def portion_count(connection: duckdb.DuckDBPyConnection, lacking: Missing) -> in
 def fill(
     connection: duckdb.DuckDBPyConnection, lacking: Missing, done: Callable[[str], None] = lambda _: None, commits: bool = False
 ) -> int:
-    """Evaluate the missing answers in the caller's transaction, and return their number. With `commits` each portion ends the transaction and
-    begins another: dropped temporary tables and inserted rows use memory until a transaction ends."""
+    """Evaluate the missing answers, and return their number. The caller's transaction makes it atomic, or with `commits` that of each portion
+    (`evaluated`)."""
     for scope in lacking.scopes:
-        for _ in evaluated(connection, scope, relations(connection), done):
+        for _ in evaluated(connection, scope, relations(connection), done, commits):
             insert(connection, table(connection))
-            if commits:
-                begin_anew(connection)
     return lacking.count
-
-
-def begin_anew(connection: duckdb.DuckDBPyConnection) -> None:
-    """End a transaction and begin another in the copy of a file that is being changed; an error discards the whole copy."""
-    connection.commit()
-    connection.begin()
 
 
 # Answering a question

@@ -86,9 +86,14 @@ def evaluated(
     scope: Scope,
     wanted: Collection[str],
     done: Callable[[str], None] = lambda _: None,
+    commits: bool = False,
 ) -> Iterator[Portion]:
     """Yield the portions of a scope one after another, each small enough for memory; until the next one, the wanted relations answer for
-    the portion. `done` receives a description of each."""
+    the portion. `done` receives a description of each.
+
+    With `commits` each portion ends the caller's transaction and begins another, for the copy of a file that an error discards: dropped
+    temporary tables and inserted rows use memory until a transaction ends.
+    """
     known = catalog(connection)
     blocks = _blocks(connection, scope, wanted)
     spared = {"memory_limit": f"{MEMORY_GB}GB"} if sum(len(parts) for _, parts in blocks) > 1 else {}
@@ -104,6 +109,9 @@ def evaluated(
                     is_narrow = bool(parts) and kernel_count(connection, portion) <= NARROW
                     with shared(connection, known, wanted, is_narrow, held):
                         yield Portion(portion, number == 0)
+                    if commits:
+                        connection.commit()
+                        connection.begin()
                     done(about(portion))
             finally:
                 release(connection, held)

@@ -64,8 +64,8 @@ def add_runs(
     scenarios: Sequence[int] | None = None,
     commits: bool = False,
 ) -> None:
-    """Evaluate the runs of some models or scenarios, replacing existing ones, in the caller's transaction. Their answers are then missing.
-    With `commits` each portion of runs ends the transaction and begins another, which frees its memory."""
+    """Evaluate the runs of some models or scenarios, replacing existing ones. Their answers are then missing. The caller's transaction makes it
+    atomic, or with `commits` that of each portion (`evaluate.evaluated`)."""
     answers.forget(connection, of_runs(models, scenarios))
     _evaluate_runs(connection, models, scenarios, commits)
 
@@ -80,12 +80,10 @@ def _evaluate_runs(
     with triggers.writing(connection):
         for name in tables:
             connection.execute(f"DELETE FROM {stored(connection, name)} WHERE {of_runs(models, scenarios, 'run.')}")
-        for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), tables):
+        for portion in evaluate.evaluated(connection, runs_anew(connection, models, scenarios), tables, commits=commits):
             for name in tables if portion.is_first else ():
                 rows = f"SELECT * FROM temp.{ddl.quote(name)}"
                 connection.execute(f"INSERT INTO {stored(connection, name)} BY NAME {rows}")
-            if commits:
-                answers.begin_anew(connection)
 
 
 def runs_anew(

@@ -29,7 +29,7 @@ def values(chart: dict[str, Any], layer: int) -> Any:
 
 
 def test_layers_of_memory() -> None:
-    """Of 30 GB, 16 are weights, 4 cache and a tenth of 80 reserve: 2 remain for activations."""
+    """Weights take 16 of 30 GB, the cache 4, and the reserve 8, a tenth of 80. Activations take the other 2."""
     assert answered.layers(ROW, (80e9, 0.1)) == pytest.approx({"weights": 16e9, "KV cache": 4e9, "activations": 2e9, "reserve": 8e9})
     trained = {"weight_byte": 1.0, "gradient_byte": 2.0, "optimizer_byte": 4.0, "activation_byte": 8.0, "scratch_byte": 16.0, "peak_memory_byte": 31.0}
     assert answered.layers(trained, (80e9, 0.1)) == {"weights": 1, "gradients": 2, "optimizer": 4, "activations": 8, "scratch": 16}

@@ -48,7 +48,7 @@ def test_the_format_of_a_checkpoint_needs_no_flag() -> None:
 
 
 def test_degrees_of_a_split() -> None:
-    """Of 32 samples each of 4 replicas runs 8. SGLang counts all devices of a stage as tensor parallel: 2 for each of 4 replicas are 8."""
+    """Four replicas share 32 samples, 8 each. SGLang counts all devices of a stage as tensor parallel: four replicas of 2 devices are 8."""
     split = {"split": "tp2 pp3 dp4 ep4", "device_count": 24}
     assert splits.degrees(split["split"]) == {"tensor": 2, "pipeline": 3, "data": 4, "expert": 4}  # type: ignore[arg-type]
     words, notes = made("vllm", **split)
@@ -62,7 +62,7 @@ def test_degrees_of_a_split() -> None:
 
 
 def test_the_share_of_weights_and_cache() -> None:
-    """Of 80 GB, 2 % stay free: 1.6 GB. Of 17 GB, 17 - 8 - 4 - 1.6 = 3.4 GB are activations, 4.25 %: 93.75 % remain, rounded down."""
+    """A server leaves 2 % of 80 GB free, 1.6 GB. Activations take 17 - 8 - 4 - 1.6 = 3.4 GB, which is 4.25 %. The other 93.75 % are rounded down."""
     assert "--mem-fraction-static 0.93" in made("sglang", free=0.02)[0]
     assert "--mem-fraction-static" not in made("sglang", peak_memory_byte=None)[0]
 

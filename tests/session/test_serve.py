@@ -77,7 +77,7 @@ def test_rates() -> None:
 
 
 def test_speculation_by_hand() -> None:
-    """Of two draft tokens, each accepted half of the time, a step accepts 1 + 1/2 + 1/4 tokens."""
+    """A step verifies two draft tokens, each of which is accepted half of the time. It accepts 1 + 1/2 + 1/4 tokens on average."""
     assert serve.speculation(None, 2, "draft", 0.5) == serve.Speculation(1.75, 2, "draft")
     assert serve.speculation(None, 3, "draft", 1.0).accepted == 4.0
     assert serve.speculation(1.5, 2, None, None) == serve.Speculation(1.5, 2)

@@ -69,9 +69,9 @@ def test_runs_are_evaluated_where_their_text_or_rules_changed(
     evaluated: list[object] = []
     evaluate_runs = maintain._evaluate_runs
 
-    def noted(c: duckdb.DuckDBPyConnection, models: object, scenarios: object) -> None:
+    def noted(c: duckdb.DuckDBPyConnection, models: object, scenarios: object, commits: bool = False) -> None:
         evaluated.append({} if scenarios is None else {"scenarios": scenarios})
-        evaluate_runs(c, models, scenarios)
+        evaluate_runs(c, models, scenarios, commits)
 
     monkeypatch.setattr(maintain, "_evaluate_runs", noted)
     root = Path(shutil.copytree(kept_layers, tmp_path / "sql"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .load import Curve, Server
@@ -21,13 +21,14 @@ _KIND = ("hardware", "backend", "precision", "phase", "context", "sequence")
 
 def by_target(scoped: Scoped) -> dict[Target, list[Row]]:
     """Group the rows of every run by target: times, costs, static power, memory and the largest batch."""
-    static = _known(scoped, "model_cost", "static_w")
-    largest = {tuple(key): (most, byte) for *key, most, byte in scoped.execute(_LARGEST).fetchall()}
+    added = (("model_cost", ("static_w",)), ("largest_batch", ("largest_batch", "sample_byte")))
+    known = [(columns, _known(scoped, view, columns)) for view, columns in added]
     rows = []
     for row in scoped.records("SELECT * FROM target_cost"):
         run = tuple(row[name] for name in _RUN)
-        most, sample_byte = largest.get(run, (None, None))
-        rows.append(row | {"static_w": static.get(run), "largest_batch": most, "sample_byte": sample_byte})
+        for columns, values in known:
+            row |= values.get(run, dict.fromkeys(columns))
+        rows.append(row)
     return _grouped(scoped, rows)
 
 
@@ -81,13 +82,12 @@ def _grouped(scoped: Scoped, rows: Iterable[Row]) -> dict[Target, list[Row]]:
     return found
 
 
-def _known(scoped: Scoped, view: str, column: str) -> dict[tuple[Any, ...], Any]:
-    """Return a column of a view by run and part."""
-    rows = scoped.execute(f"SELECT {', '.join(_RUN)}, {column} FROM {view}").fetchall()
-    return {tuple(key): value for *key, value in rows}
+def _known(scoped: Scoped, view: str, columns: Sequence[str]) -> dict[tuple[Any, ...], Row]:
+    """Return columns of a view by run and part."""
+    rows = scoped.records(f"SELECT {', '.join((*_RUN, *columns))} FROM {view}")
+    return {tuple(row[name] for name in _RUN): {name: row[name] for name in columns} for row in rows}
 
 
-_LARGEST = f"SELECT {', '.join(_RUN)}, largest_batch, sample_byte FROM largest_batch"
 _MEMORY = "SELECT run.scenario_id, kv_cache_byte, weight_byte + buffer_byte FROM run_memory"
 
 

@@ -148,10 +148,10 @@ class Train(Core):
         order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
-        found = scoped.rows("training_step", columns, f"{limit} {least} {order}")
+        found = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
         if least and any(kind in RECOMPUTED for row in found.fetch() for kind in str(row[found.columns.index("split")]).split()):
             self.messages.remark("selective or full in a split: the least recomputation that fits; --recompute states one")
-        return self.cut(found, top, "splits")
+        return found
 
     def _recomputing(self, models: list[str]) -> list[str]:
         """Return those of the models whose code recomputes."""
