@@ -85,6 +85,7 @@ def test_a_picture_of_memory_marks_the_limit() -> None:
 def test_the_command_of_a_page() -> None:
     asked = {"models": "a,b", "on": ["t4", "l4"], "batch": 8, "is_open": True, "kv_precision": "fp8"}
     assert answered._command("llm", asked) == "charz llm a b --on t4,l4 --batch 8 --is-open --kv-precision fp8"
+    assert answered._command("serve", {"model": "a", "lengths": "my requests.csv"}) == "charz serve a --lengths 'my requests.csv'"
 
 
 PAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {

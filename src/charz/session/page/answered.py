@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ def _command(name: str, asked: Mapping[str, Any]) -> str:
     for option, value in asked.items():
         if option in ("model", "models") or value in (None, False):
             continue
-        words.append(f"--{option.rstrip('_').replace('_', '-')}" + ("" if value is True else f" {_joined(value)}"))
+        words.append(f"--{option.rstrip('_').replace('_', '-')}" + ("" if value is True else f" {shlex.quote(_joined(value))}"))
     return " ".join(words)
 
 
