@@ -220,8 +220,8 @@ def test_serving_split(gives: Gives) -> None:
         [
             {
                 "split": "s", "samples": 8, "tokens_per_s": 0.4, "latency_s": 20.0, "pass_s": 10.0, "token_j": 90 + 16 * 5 / 0.4,
-                "million_tokens_usd": 16 * 1e6 / 0.4, "peak_memory_byte": 90.0, "device_byte": 100.0, "fits_device": True,
-                "step_limit": "weights", "context_parallel": 2, "implausible": None,
+                "million_tokens_usd": 16 * 1e6 / 0.4, "peak_memory_byte": 90.0, "device_byte": 100.0, "free_byte": 10.0,
+                "fits_device": True, "static_w": 5.0, "price_usd_per_hour": 3600.0, "step_limit": "weights", "context_parallel": 2, "implausible": None,
             }
         ],
         within=["split"],

@@ -148,6 +148,12 @@ def test_replicas_by_hand() -> None:
     assert costs["step_j"](8.0) == pytest.approx(0.2)
 
 
+def test_a_row_of_replicas_by_hand() -> None:
+    """Four replicas make two tokens each at 3 J. A request's cache of 8 bytes is on one replica; `served` multiplies by the devices of all four."""
+    row = server_rows._of_replica({"batch": 2, "sequence": 1, "data": 4, "token_j": 3.0, "kv_cache_byte": 8.0}, 5, 1.0)
+    assert (row["energy_j"], row["kv_cache_byte"], row["largest_batch"], row["sample_byte"]) == (24.0, 2.0, 5, 1.0)
+
+
 def test_a_graph_verifies_drafts() -> None:
     """The host launches the kernels of a prompt one by one, those of a step at once."""
     rows = [run(1, 4, 0.05, prompt_launch_s=0.03), run(1, 500, 0.05, context=500, prompt_launch_s=0.02)]
