@@ -67,7 +67,7 @@ def test_many_answers_are_left_to_refresh(tmp_path: Path, monkeypatch: pytest.Mo
 def test_an_interrupt_while_answers_are_filled_keeps_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from charz.sql import answers
 
-    def interrupted(*_: Any) -> int:
+    def interrupted(*_: Any, **__: Any) -> int:
         raise KeyboardInterrupt
 
     with charz.open(tmp_path / "some.duckdb") as db:
