@@ -247,6 +247,41 @@ def answers_that_are_others(at: Place) -> str:
 
 
 @case
+def facts_of_models_that_are_others(at: Place) -> str:
+    """Try a model with a thousandth of the work, whose sealed answers are those of the former facts."""
+    at.sql("UPDATE term SET coefficient = coefficient / 1000 WHERE model = 'small'")
+    if fault := said(at.charz(*COMPARE), "facts of their model were changed", "charz refresh"):
+        return fault
+    at.charz("scenario", "add", "--batch", "77")
+    if fault := said(at.charz("models"), "facts of their model were changed"):
+        return f"after a change by charz: {fault}"
+    at.charz("refresh")
+    done = at.charz(*COMPARE)
+    if "do not come" in done.stderr:
+        return "a line after the refresh"
+    return "" if are_near(done.stdout, at.charz("--live", *COMPARE).stdout) else "the refresh left answers of the former facts"
+
+
+@case
+def modules_in_the_working_folder(at: Place) -> str:
+    """Try files that are called like modules of Python and of charz, in the folder where the user works."""
+    names = ("contextlib", "json", "multiprocessing", "torch", "duckdb", "typing")
+    for name in names:
+        (at.folder / f"{name}.py").write_text(at.evil.read_text())
+    ingest = ("ingest", "synthetic:mlp", "synthetic:lu", "--jobs", "2")
+    for asked in (("models",), ("sql", "SELECT 1"), ("diff", "small", "synthetic:mlp", "--on", "t4"), ingest):
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", CHARZ[2], "--db", str(at.db), *asked], cwd=at.folder,
+            env={k: v for k, v in environment().items() if k != "PYTHONSAFEPATH"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if at.ran.exists() or done.returncode:
+            return f"{asked[0]}: {'a file ran' if at.ran.exists() else done.stderr[-200:]}"
+    for name in names:
+        (at.folder / f"{name}.py").unlink()
+    return ""
+
+
+@case
 def computed_rows_that_are_others(at: Place) -> str:
     """Try changed rows of maintained tables, written within charz's own bracket or without the triggers that refuse."""
     with duckdb.connect(str(at.db), read_only=True) as connection:

@@ -117,8 +117,30 @@ def test_answers_that_charz_did_not_compute_are_evaluated_and_replaced(planted: 
         with pytest.warns(CharzWarning, match=f"{count} answers at hand do not come from your charz.*charz refresh"):
             (found,) = db.compare("small", **asked)["latency_s"]
         assert found == pytest.approx(known, rel=1e-12)
-        with db.changing(fills=False) as connection:
-            assert connection.execute(f"SELECT count(*) {of_part}").fetchall() == [(0,)]
+        with db.changing() as connection:  # they stay in doubt until charz evaluates them
+            assert connection.execute(f"SELECT count(*) {of_part} AND seal = 0").fetchall() == [(count,)]
+        assert db.is_live
+        assert dict(db.refresh().iter_rows())["answer.stored"] >= count
+        assert not db.is_live
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute(query).fetchall() == [(pytest.approx(known, rel=1e-12),)]
+
+
+@pytest.mark.slow("it evaluates every run of the model again")
+def test_changed_facts_of_a_model_are_reported_and_reach_every_answer_with_the_refresh(planted: Planted) -> None:
+    """A thousand times the work takes at least a hundred times the time of this model of small operators."""
+    path = planted("UPDATE term SET coefficient = 1000 * coefficient WHERE model = 'small'")
+    asked = {"on": "t4", "backend": "inductor", "batch": 1, "section": "run"}
+    with charz.open(path) as db:
+        with pytest.warns(CharzWarning, match=r"facts of their model were changed.*charz refresh"):
+            (before,) = db.compare("small", **asked)["latency_s"]
+        db.refresh()
+    with charz.open(path) as db:
+        assert not db.is_live
+        (after,) = db.compare("small", **asked)["latency_s"]
+        assert after > 100 * before
+    with charz.open(path, is_live=True) as db:
+        assert db.compare("small", **asked)["latency_s"][0] == pytest.approx(after, rel=1e-12)
 
 
 def test_a_trusted_files_answers_are_taken_and_named(planted: Planted) -> None:

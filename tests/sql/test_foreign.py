@@ -111,14 +111,15 @@ ALTERED = [
     ("INSERT INTO source SELECT * REPLACE ('mine' AS source_id) FROM source", {}),
     ("UPDATE source SET kind = 'mine'", {"source": 1}),
     ("INSERT INTO scenario VALUES (2, 1.0)", {}),
-    ("UPDATE scenario SET host_factor = 0.5", {"scenario": 1}),
+    ("UPDATE scenario SET host_factor = 0.5", {}),
+    ("DELETE FROM scenario", {}),
 ]
 """Statements of a client, and the shipped rows that each alters."""
 
 
 @pytest.mark.parametrize(("statement", "counts"), ALTERED)
 def test_shipped_rows_that_are_others_are_counted(statement: str, counts: dict[str, int]) -> None:
-    """A missing part, a user's own part and its sources, and a further scenario alter no shipped row."""
+    """A missing part, a user's own part and its sources, and other scenarios alter no shipped row."""
     rows = """
         CREATE TABLE hardware AS SELECT UNNEST(['a', 'b']) AS hardware;
         CREATE TABLE price AS SELECT UNNEST(['a', 'b']) AS hardware, 1.5 AS price_usd_per_hour, '2026-01-01' AS dated;

@@ -75,7 +75,7 @@ def change(
 
     Raise `CharzError` for an untrusted file with views, triggers or macros that charz did not create, and for any file whose macros shadow
     functions. With `repairs`, such macros are dropped from a trusted file instead. Answers at hand that this user's charz did not compute
-    are deleted from an untrusted file.
+    stay without a valid seal in an untrusted file.
 
     The block runs in one transaction (do not begin another). With `create`, a missing file is created with tables, catalog, default
     scenarios, views and maintained tables.
@@ -91,7 +91,7 @@ def change(
             _refuse_shadowing(connection, path, repairs)
         _complete(connection)
         if is_there and not access.trust:
-            seals.forget(connection)
+            seals.doubt(connection)
         yield connection
         seals.settle(connection)
 
@@ -213,7 +213,8 @@ def warnings(verdict: Verdict) -> list[str]:
         lines.append(f"{_counted('computed', verdict.computed)}: `charz refresh` computes them again")
     if verdict.unsealed:
         lines.append(
-            f"{verdict.unsealed:,} answers at hand do not come from your charz, so commands evaluate them: `charz refresh` replaces them"
+            f"{verdict.unsealed:,} answers at hand do not come from your charz, or facts of their model were changed, so commands evaluate them:"
+            " `charz refresh` replaces them"
         )
     return lines
 

@@ -51,8 +51,11 @@ class Refresh(Core):
     def _refreshed(self, connection: duckdb.DuckDBPyConnection, every: bool = False) -> tuple[dict[str, int], int]:
         """Rebuild what depends on facts; return the number of different rows of each maintained table, and of filled answers. Triggers keep the
         tables equal to their views, so only a file that lacks one, or `every`, evaluates the tables."""
-        from charz.sql import answers, maintain, triggers
+        from charz.sql import answers, maintain, seals, triggers
 
+        models = [] if self.access.trust else seals.forget(connection)
+        if models and not every:
+            maintain.add_runs(connection, models=models)
         changed = maintain.refresh(connection) if every or not triggers.are_kept(connection) else {}
         return changed, self._filled(connection, answers.missing(connection))
 
