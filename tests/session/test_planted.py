@@ -176,7 +176,10 @@ def test_computed_rows_that_were_written_within_charzs_own_bracket_are_counted(p
                 db.models()
         ((count,),) = db.sql("SELECT count(*) FROM arithmetic_rate WHERE hardware = 't4' AND vector_ops_per_s > 0").rows()
         verdict = db._verdict
-    assert verdict is not None and verdict.computed == {"arithmetic_rate": 2 * count}
+        assert verdict is not None and verdict.computed == {"arithmetic_rate": 2 * count}
+        assert dict(db.refresh().iter_rows())["arithmetic_rate"] == 2 * count
+        db.models()
+        assert db._verdict is not None and not db._verdict.computed
 
 
 @pytest.mark.slow("a statement on a fact fires the triggers of the file")

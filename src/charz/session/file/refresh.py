@@ -26,7 +26,9 @@ class Refresh(Core):
 
     @answer(is_writing=True)
     def refresh(self) -> Rows:
-        """Fill missing answers at hand; in a file without triggers, evaluate every maintained table again and restore the triggers.
+        """Fill missing answers at hand; in a file without triggers or with changed computed rows, evaluate every maintained table again and
+        restore the triggers. Runs and answers of a model are evaluated again if its answers are not those of your charz, or if its facts were
+        changed since.
 
         It is for a file with changed facts (`answer_state` counts missing answers) or without triggers, as after EXPORT DATABASE; `charz
         doctor --invariants` detects both. It returns the rows that differed and the answers that were filled. With `--engine` the engine
@@ -36,8 +38,10 @@ class Refresh(Core):
             filled = self._filled_by_engine()
             self.messages.remark("every answer is at hand")
             return Rows(("table", "rows"), [("answer.stored", filled)] if filled else [])
+        self.connection()
+        is_wrong = self._verdict is not None and bool(self._verdict.computed)
         with self.changing(create=False, fills=False) as connection:
-            changed, filled = self._refreshed(connection)
+            changed, filled = self._refreshed(connection, every=is_wrong)
             query = "SELECT model FROM stale_compilation ORDER BY model"
             stale = [model for (model,) in connection.execute(query).fetchall()]
         if stale:
@@ -50,7 +54,8 @@ class Refresh(Core):
 
     def _refreshed(self, connection: duckdb.DuckDBPyConnection, every: bool = False) -> tuple[dict[str, int], int]:
         """Rebuild what depends on facts; return the number of different rows of each maintained table, and of filled answers. Triggers keep the
-        tables equal to their views, so only a file that lacks one, or `every`, evaluates the tables."""
+        tables equal to their views, so only a file that lacks one, or `every`, evaluates the tables. Runs of models whose answers
+        are in doubt are evaluated again."""
         from charz.sql import answers, maintain, seals, triggers
 
         models = [] if self.access.trust else seals.forget(connection)
