@@ -24,7 +24,13 @@ from charz.ingest.rows import Ingested
 from charz.ingest.sources.spec import parse
 from charz.ingest.write import MODEL_TABLES
 
-MODELS = ("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "swin_t", "vit_b_16")
+NAMES = ("efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "resnet18", "resnet50", "swin_t", "vit_b_16")
+MODELS = {name: parse(name) for name in NAMES} | {
+    "gpt2_of_2_layers": parse("hf:gpt2", settings=(("n_layer", "2"),)),
+    "gpt2_of_2_layers_training": parse("hf:gpt2", settings=(("n_layer", "2"),), train=True),
+    "mixtral_of_1_layer": parse("hf:mixtral-8x7b", settings=(("num_hidden_layers", "1"),)),
+}
+"""What is traced, by the name of the file."""
 FOLDER = Path(__file__).parent / "facts"
 OF_A_RUN = ("charz_version", "ingest_s", "request_hash", "rules_fingerprint")
 """Columns of a model's row that describe the run that wrote it, not the model."""
@@ -48,7 +54,7 @@ def kept(name: str) -> Ingested:
     by_table = {row_type.TABLE: row_type for row_type in MODEL_TABLES}
     columns = {by_table[table]: values for table, values in row.items() if table != "model"}
     model = row["model"] | {
-        "charz_version": charz.__version__, "ingest_s": 0.0, "request_hash": request_hash(parse(name)),
+        "charz_version": charz.__version__, "ingest_s": 0.0, "request_hash": request_hash(MODELS[name]),
         "rules_fingerprint": rules().fingerprint,
     }  # fmt: skip
     return Ingested(model, columns)
@@ -63,13 +69,13 @@ def stated(made: Ingested) -> dict[str, dict[str, Any]]:
 @functools.cache
 def fresh(name: str) -> Ingested:
     """Trace a model and return its rows."""
-    return pipeline.ingest(parse(name), rules())
+    return pipeline.ingest(MODELS.get(name) or parse(name), rules())
 
 
 def main() -> None:
     """Trace the named models, or all, and write their facts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("models", nargs="*", default=list(MODELS))
     FOLDER.mkdir(exist_ok=True)
     for name in parser.parse_args().models:
         pq.write_table(pa.Table.from_pylist([stated(fresh(name))]), path(name), compression="zstd")

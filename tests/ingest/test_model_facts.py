@@ -19,4 +19,4 @@ def test_kept_facts_are_those_of_a_fresh_ingest(name: str) -> None:
 
 
 def test_each_kept_file_is_of_a_model_that_is_named() -> None:
-    assert {path.stem for path in model_facts.FOLDER.glob("*")} == set(model_facts.MODELS)
+    assert {path.stem for path in model_facts.FOLDER.glob("*.parquet")} == set(model_facts.MODELS)

@@ -81,6 +81,13 @@ class Bench:
         self.connection.execute("BEGIN")
         self.is_stale = True
 
+    @classmethod
+    def on(cls, connection: duckdb.DuckDBPyConnection) -> Bench:
+        """Return a writer of models to a connection, without relations."""
+        made = cls.__new__(cls)
+        made.connection, made.relations, made.is_stale = connection, [], True
+        return made
+
     def _make_views(self) -> None:
         """Create relations that the connection lacks; those of the first layers as empty tables."""
         known = {name for (name,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
@@ -110,16 +117,16 @@ class Bench:
 
     def add_graph(self, graph: Graph, name: str = "generated") -> str:
         """Compile and write a graph as the model `name`, in place of one of that name."""
-        self._write(ingested(graph, name))
+        self.write(ingested(graph, name))
         return name
 
     def add_model(self, name: str) -> str:
         """Ingest a torchvision model and write it."""
         traced = trace(name)
-        self._write(traced)
+        self.write(traced)
         return str(traced.model["model"])
 
-    def _write(self, made: Ingested) -> None:
+    def write(self, made: Ingested) -> None:
         """Write the facts; the relations that `charz ingest` evaluates are evaluated here on demand."""
         name = made.model["model"]
         write.delete(self.connection, name)
