@@ -93,7 +93,7 @@ def sources() -> list[Source]:
 
 
 def drawn(found: Iterable[Source], seed: int, count: int | None) -> list[tuple[Source, Mutant]]:
-    """Draw a number of mutants, at least one of every file; without a number return all."""
+    """Draw a number of mutants, at least one of every file, in random order; without a number return all."""
     by_file = {source: mutants.of(source.text) for source in found}
     every = [(source, mutant) for source, made in by_file.items() for mutant in made]
     if count is None or count >= len(every):
@@ -101,7 +101,7 @@ def drawn(found: Iterable[Source], seed: int, count: int | None) -> list[tuple[S
     chance = random.Random(seed)
     first = [(source, chance.choice(made)) for source, made in by_file.items() if made][:count]
     rest = [one for one in every if one not in first]
-    return first + chance.sample(rest, count - len(first))
+    return chance.sample(first + chance.sample(rest, count - len(first)), count)
 
 
 class Nearness:

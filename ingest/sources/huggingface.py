@@ -206,7 +206,8 @@ def _from_file(library: Any, path: Path) -> tuple[Any, str, Architecture, str]:
 
 
 def _apply_settings(config: Any, spec: Spec) -> None:
-    """Apply `--set num_hidden_layers=2` and the like to the configuration."""
+    """Apply `--set num_hidden_layers=2` and the like to the configuration. The library derives lists of one item a layer anew."""
+    layers = getattr(config, LAYERS, None)
     for key, text in spec.settings:
         if key == IMPLEMENTATION:
             continue  # passed when the module is made
@@ -218,7 +219,17 @@ def _apply_settings(config: Any, spec: Spec) -> None:
         except json.JSONDecodeError:
             value = text
         setattr(config, key, value)
+    if getattr(config, LAYERS, None) != layers:
+        given = dict(spec.settings)
+        values = config.to_dict()
+        lists = [key for key, value in values.items() if isinstance(value, list) and len(value) == layers and key not in given]
+        derived = type(config).from_dict({key: value for key, value in values.items() if key not in lists})
+        for key in lists:
+            setattr(config, key, getattr(derived, key))
 
+
+LAYERS = "num_hidden_layers"
+"""Number of layers, by the library's name."""
 
 IMPLEMENTATION = "attn_implementation"
 """Setting that selects how attention runs, by transformers' own name."""

@@ -101,3 +101,19 @@ def test_names_of_the_hub(published: str, row: str | None) -> None:
 
     assert architectures.row(published) == row
     assert set(architectures._SAME.values()) <= set(architectures.ARCHITECTURES)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [("hf:qwen3-8b", ["full_attention"] * 64), ("hf:gpt-oss-20b", ["sliding_attention", "full_attention"] * 32)],
+)
+def test_more_layers_have_kinds_of_their_own(name: str, kinds: list[str]) -> None:
+    """Qwen3-32B is Qwen3-8B of 64 layers; the library lists the kind of attention of each layer."""
+    import transformers
+
+    from charz.ingest.sources import huggingface
+
+    spec = parse(name, settings=(("num_hidden_layers", "64"),))
+    config, *_ = huggingface._described(transformers, spec)
+    huggingface._apply_settings(config, spec)
+    assert (config.num_hidden_layers, config.layer_types) == (64, kinds)
