@@ -31,6 +31,7 @@ QUANTITIES = {
     "TTFT, median": ("ttft_s", pl.col("ttft_median_s")),
     "TTFT, mean": ("ttft_mean_s", pl.col("ttft_mean_s")),
     "time of a token of a device": ("device_token_s", 1.0 / pl.col("output_tokens_per_s_per_gpu")),
+    "power of a device": ("device_w", pl.col("power_w")),
 }
 """Column of the answer and measured figure by quantity."""
 
@@ -69,7 +70,7 @@ def under_load(given: Given) -> pl.DataFrame:
             )  # fmt: skip
             if len(answer):
                 token_s = pl.col("device_count") / pl.col("tokens_per_s")
-                found = answer.select("concurrency", "tpot_s", "ttft_s", pl.col("ttft_mean_s").alias("mean_s"), device_token_s=token_s)
+                found = answer.select("concurrency", "tpot_s", "ttft_s", pl.col("ttft_mean_s").alias("mean_s"), device_token_s=token_s, device_w=pl.col("token_j") / token_s)
                 answers.append(group.join(found, on="concurrency", how="inner"))
     both = pl.concat(answers)
     return pl.concat(
