@@ -23,7 +23,7 @@ from oracle.database import Bench, relations, scenario, with_rules
 
 from charz.schema import database, ddl
 from charz.schema.mapping import LoopNest
-from charz.schema.scenario import Measurement, Scenario
+from charz.schema.scenario import Measurement
 from charz.sql.views import View
 
 PLACE = Path(__file__).parent / "facts" / "golden.csv"

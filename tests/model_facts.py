@@ -30,7 +30,7 @@ MODELS = {name: parse(name) for name in NAMES} | {
     "gpt2_of_2_layers_training": parse("hf:gpt2", settings=(("n_layer", "2"),), train=True),
     "mixtral_of_1_layer": parse("hf:mixtral-8x7b", settings=(("num_hidden_layers", "1"),)),
 }
-"""What is traced, by the name of the file."""
+"""Model to trace by name of the file."""
 FOLDER = Path(__file__).parent / "facts"
 OF_A_RUN = ("charz_version", "ingest_s", "request_hash", "rules_fingerprint")
 """Columns of a model's row that describe the run that wrote it, not the model."""

@@ -70,7 +70,9 @@ def under_load(given: Given) -> pl.DataFrame:
             )  # fmt: skip
             if len(answer):
                 token_s = pl.col("device_count") / pl.col("tokens_per_s")
-                found = answer.select("concurrency", "tpot_s", "ttft_s", pl.col("ttft_mean_s").alias("mean_s"), device_token_s=token_s, device_w=pl.col("token_j") / token_s)
+                found = answer.select(
+                    "concurrency", "tpot_s", "ttft_s", mean_s="ttft_mean_s", device_token_s=token_s, device_w=pl.col("token_j") / token_s
+                )
                 answers.append(group.join(found, on="concurrency", how="inner"))
     both = pl.concat(answers)
     return pl.concat(
