@@ -1,12 +1,12 @@
 """Kills writing commands at random moments: the file must be the old or the new one each time, and sound.
 
-    python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1] [--only WORD] [--minutes 60]
+    python -m benchmarks.hostile.kill FILE [--count 200] [--seed 1] [--only ingest,refresh] [--minutes 60]
 
 FILE is a small charz database; a copy is changed. A file is old or new if its objects and rows are those before or after the
-command, which `charz doctor` finds sound. Ingest writes models first and their answers afterwards: a file whose models are whole or
-absent, each with all of its answers or none, is `unfilled`. Its `answer_state` must count the missing answers, the models must be
-answered with the numbers of the new file, and `charz refresh` must make it the new file. After every other kill the next command
-must be able to write.
+command, which `charz doctor` finds sound, and as many answers have an invalid seal. Ingest writes models first and their answers
+afterwards: a file whose models are whole or absent, each with all of its answers or none, is `unfilled`. Its `answer_state` must count
+the missing answers, the models must be answered with the numbers of the new file, and `charz refresh` must make it the new file. After
+every other kill the next command must be able to write.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ import yaml
 from benchmarks.hostile import CHARZ, charz, environment
 from charz.schema import ddl
 from charz.session import Session
-from charz.sql import foreign
+from charz.sql import foreign, seals
 from charz.sql.answers import STORED as ANSWERS
 from charz.sql.layers import REBUILD
 
@@ -56,6 +56,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "export": ("export", "exported", "--models", "small", "--on", "t4"),
 }
 """Command lines, one for each kind of change."""
+
+CHANGED_BEFORE = {
+    "refresh": (
+        "UPDATE model SET source = 'test:changed' WHERE model = 'small'",
+        "DELETE FROM answer.stored WHERE model = 'other'",
+    ),
+}
+"""Statements of another client before a command: a refresh evaluates a model whose facts were changed, and missing answers."""
 
 OUTCOMES = frozenset({"old", "new", "unfilled"})
 """Outcomes that are right."""
@@ -105,6 +113,8 @@ class Case:
     new: State
     files: frozenset[str]
     """Files of an export."""
+    unsealed: Mapping[str, int]
+    """Number of answers with an invalid seal in the old and the new file."""
 
     @property
     def ingested(self) -> list[str]:
@@ -119,7 +129,7 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="part of the commands' names")
+    parser.add_argument("--only", default="", help="parts of the commands' names, separated by commas")
     parser.add_argument("--minutes", type=float, default=math.inf, help="wall time after which no further command is killed")
     given = parser.parse_args()
     dice = random.Random(given.seed)
@@ -144,20 +154,23 @@ def main() -> int:
 
 
 def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
-    """Yield every command whose name contains `only`, run once to its end."""
+    """Yield every command whose name contains a word of `only`, run once to its end."""
     base = folder / "base.duckdb"
     shutil.copy(file, base)
     _write_inputs(folder)
     for arguments in (("measurements", "import", "times.csv", *MAPPING), ("hardware", "add", "part.yaml")):
         _done(folder, base, arguments)
     for name, arguments in COMMANDS.items():
-        if only not in name:
+        if not any(word in name for word in only.split(",")):
             continue
         start, end = (folder / f"{when}-{name.replace(' ', '-')}.duckdb" for when in ("start", "end"))
         path = folder / "charz.duckdb"
         shutil.copy(base, start)
         if name == "hardware add":
             _done(folder, start, ("hardware", "remove", "killed"))
+        with duckdb.connect(str(start)) as connection:
+            for statement in CHANGED_BEFORE.get(name, ()):
+                connection.execute(statement)
         shutil.copy(start, path)
         begun = time.monotonic()
         _done(folder, path, arguments)
@@ -165,7 +178,8 @@ def _cases(folder: Path, file: Path, only: str) -> Iterator[tuple[str, Case]]:
         shutil.copy(path, end)
         if wrong := _faults(end):
             sys.exit(f"{name}: unsound without a kill ({wrong})")
-        yield name, Case(name, arguments, start, end, duration, state_of(start), state_of(path), _exported(folder))
+        unsealed = {"old": _unsealed(start), "new": _unsealed(end)}
+        yield name, Case(name, arguments, start, end, duration, state_of(start), state_of(path), _exported(folder), unsealed)
         _tidy(folder)
 
 
@@ -182,6 +196,8 @@ def _killed(folder: Path, case: Case, dice: random.Random) -> str:
     process.kill()
     process.wait()
     outcome = _outcome(folder, path, case)
+    if outcome in case.unsealed and (count := _unsealed(path)) != case.unsealed[outcome]:
+        outcome = f"{outcome}, but {count} answers have an invalid seal"
     next = ("refresh",) if outcome == "unfilled" else ("scenario", "remove", "3")
     after = charz(folder, "--db", str(path), *next)
     if after.returncode:
@@ -276,6 +292,11 @@ def state_of(path: Path) -> State:
             ).fetchall()
             found |= {(table, of): Content(count, digest, tuple(added)) for of, count, digest, *added in rows}
         return found
+
+
+def _unsealed(path: Path) -> int:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return seals.unsealed(connection)
 
 
 def _done(folder: Path, path: Path, arguments: tuple[str, ...]) -> None:
