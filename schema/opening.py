@@ -16,6 +16,11 @@ from .errors import CharzError
 SCHEMAS = ("answer", "mart", "rebuild")
 """Schemas of a file in addition to `main`. The engine calls a database by its file up to a dot, and would not know which of the two a view means."""
 
+_MARK, _MARK_AT = b"DUCK", 8
+"""Bytes of the header of each DuckDB file, and their position. [byte]"""
+
+_SQLITE = b"SQLite format 3"
+
 _ATTEMPTS = 20
 """Number of attempts to open a file that is replaced meanwhile."""
 
@@ -43,6 +48,7 @@ def open_existing(path: Path, read_only: bool, name: Path | None = None) -> duck
 
 
 def _opened(path: Path, read_only: bool, name: Path) -> duckdb.DuckDBPyConnection:
+    _check_header(path, name)
     try:
         # An absolute path: the engine downloads an extension for a file called `sqlite:x` or `md:x`, and replaces `~`.
         connection = duckdb.connect(str(path.absolute()), read_only=read_only)
@@ -101,12 +107,23 @@ def _missing(path: Path) -> CharzError:
     return CharzError("no such database", str(path), exists, "`charz ingest MODEL` makes one; --db names another")
 
 
+def _check_header(path: Path, name: Path) -> None:
+    """Raise `CharzError` for a file that DuckDB did not write: for some of these, SQLite's among them, the engine downloads an extension."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except PermissionError as error:
+        raise not_permitted(name) from error
+    if start[_MARK_AT:].startswith(_MARK):
+        return
+    exists = "it is an SQLite database" if start.startswith(_SQLITE) else "" if start else "it is empty"
+    raise CharzError("not a charz database", str(name), exists, "name one with --db, or a new file for `charz ingest MODEL`")
+
+
 def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
     text = str(error)
     if damage.is_found(error):
         return damage.error(path, error)
-    if "not a valid DuckDB" in text or "not a DuckDB" in text:
-        return CharzError("not a DuckDB database", str(path), next="name a charz database with --db")
     if "Could not set lock" in text or "different configuration" in text or "already open" in text:
         holder = text.partition("Conflicting lock is held in ")[2].split(". ")[0]
         who = "another process" if holder else "this process"

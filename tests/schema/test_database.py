@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -253,8 +255,15 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
     text.write_text("not a database " * 1000)
     empty = tmp_path / "foreign.duckdb"
     duckdb.connect(str(empty)).close()
+    sqlite = tmp_path / "sqlite.db"
+    with contextlib.closing(sqlite3.connect(sqlite)) as theirs:
+        theirs.execute("CREATE TABLE model (i INTEGER)")
+    nothing = tmp_path / "nothing.db"
+    nothing.touch()
     for path, message in [
-        (text, "not a DuckDB database"),
+        (text, rf"not a charz database: {text}\. Name one"),
+        (sqlite, rf"not a charz database: {sqlite}\. It is an SQLite database\. Name one"),
+        (nothing, rf"not a charz database: {nothing}\. It is empty\. Name one"),
         (empty, "charz did not write"),
         (tmp_path / "missing.duckdb", "no such database.*The folder has foreign.duckdb, text.duckdb"),
         (tmp_path / "nowhere" / "x.duckdb", "no such folder"),
