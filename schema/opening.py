@@ -138,7 +138,15 @@ def _opening_failed(path: Path, error: duckdb.Error) -> CharzError:
 
 def _check_layout(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     query = "SELECT 1 FROM duckdb_tables() WHERE database_name = $1 AND schema_name = 'main' AND table_name = $2"
+    reserved = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = $1 AND lower(schema_name) IN ('temp', 'system', lower($1))"
     with apart(connection) as (cursor, current):
+        if found := cursor.execute(reserved, [current]).fetchall():
+            raise CharzError(
+                "a schema of the database has the name of a database, so names in queries are ambiguous",
+                str(path),
+                f"schema {found[0][0]}",
+                "drop it with a DuckDB client, or use another file",
+            )
         if not cursor.execute(query, [current, about.TABLE]).fetchall():
             raise CharzError(
                 "a DuckDB file that charz did not write", str(path), next="name a charz database with --db"

@@ -210,6 +210,11 @@ def other_objects(at: Place) -> str:
             return f"{statement}: {fault}"
         if done.stdout != before:
             return f"{statement}: another answer"
+    for name in ("temp", "system"):
+        at.renew()
+        at.sql(f"CREATE SCHEMA charz.{name}", f"CREATE VIEW charz.{name}.hardware AS SELECT 1 AS i")
+        if fault := refused(at.charz(*COMPARE), f"chema {name}", "drop it"):
+            return f"schema {name}: {fault}"
     at.renew()
     at.sql("CREATE TRIGGER mine AFTER INSERT ON scenario FOR EACH STATEMENT DELETE FROM source")
     return refused(at.charz("scenario", "add", "--batch", "77"), "rigger mine", "--trust")

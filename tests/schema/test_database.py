@@ -274,6 +274,18 @@ def test_files_that_are_no_database(tmp_path: Path) -> None:
     assert text.read_text() == "not a database " * 1000
 
 
+@pytest.mark.parametrize("name", ["temp", "System", "charz"])
+def test_a_schema_called_like_a_database_of_the_engine_refuses_the_file(name: str, tmp_path: Path) -> None:
+    """The engine calls the file `charz`, and takes `temp.x` for a name in that schema or in its own database of temporary tables."""
+    path = tmp_path / "charz.duckdb"
+    file.create(path)
+    with duckdb.connect(str(path)) as theirs:
+        theirs.execute(f"CREATE SCHEMA charz.{name}; CREATE VIEW charz.{name}.model AS SELECT 1 AS model")
+    for is_read in (True, False):
+        with pytest.raises(CharzError, match=rf"a schema of the database .*: {path}\. Schema {name}\. Drop it"):
+            file.connect(path, is_read)
+
+
 @pytest.mark.parametrize("name", ["md:x", "sqlite:x.duckdb", "~", ":memory:"])
 def test_a_name_is_the_name_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine would download an extension for the first two, open the user's home or a database in memory."""

@@ -74,6 +74,7 @@ def test_charzs_own_objects_with_another_text_are_read_only_if_trusted(
         ("CREATE VIEW mine AS FROM read_text('/etc/hostname')", "view main.mine"),
         ("CREATE MACRO mine() AS 1", "macro main.mine"),
         ("CREATE SEQUENCE mine START 10000000", "sequence main.mine"),
+        ("CREATE SCHEMA pg_temp", "schema pg_temp"),
     ],
 )
 def test_what_is_there_besides_is_said_in_every_answer(statement: str, name: str, planted: Planted) -> None:
