@@ -77,7 +77,7 @@ def _acquire(lock: Path, name: Path, deadline: float) -> int:
         except FileNotFoundError:
             raise CharzError("no such folder", str(name.parent), next="create it or name another with --db") from None
         except OSError as error:
-            raise disk.not_written(name, error) from error
+            raise _not_opened(lock, name, error) from error
         try:
             if _is_acquired(descriptor, lock):
                 _sign(descriptor, lock, name)
@@ -108,6 +108,17 @@ def _is_acquired(descriptor: int, lock: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), lock.stat())
     except (BlockingIOError, FileNotFoundError):
         return False
+
+
+def _not_opened(lock: Path, name: Path, error: OSError) -> CharzError:
+    """Return the error for a lock that this user cannot open: another user's charz made it, or it is a link or folder."""
+    try:
+        owner = lock.lstat().st_uid
+    except OSError:
+        return disk.not_written(name, error)
+    exists = f"user {owner} owns it and may be writing {name}"
+    next = "wait until that user's charz ends; delete the lock if none is running"
+    return CharzError(f"cannot open the lock of the database ({error.strerror})", str(lock), exists, next)
 
 
 def _held(name: Path, holder: str) -> CharzError:

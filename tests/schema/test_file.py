@@ -318,6 +318,35 @@ def test_a_lock_for_which_the_disk_has_no_room_is_gone_again(tmp_path: Path, mon
         assert [found.name for found in tmp_path.iterdir()] == [".charz.duckdb.lock"]
 
 
+@pytest.mark.parametrize("kind", ["of another user", "a link", "a folder"])
+def test_a_lock_that_cannot_be_opened_is_named_with_its_owner(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = path.with_name(f".{path.name}.lock")
+    if kind == "a link":
+        held.symlink_to(path)
+    elif kind == "a folder":
+        held.mkdir()
+    else:
+        held.touch()
+
+        def refuse(place: Path, *_: object) -> int:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
+
+        monkeypatch.setattr(os, "open", refuse)  # root may open any file
+    said = rf"cannot open the lock.*: {held}\. User {os.getuid()} owns it and may be writing {path}\. .*delete the lock if none is running"
+    with pytest.raises(CharzError, match=said), lock.writing(path, path, 0.0):
+        pass
+    assert held.is_symlink() or held.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named_where_no_lock_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(CharzError, match=f"cannot write in this folder .*: {path.parent}\\. "), lock.writing(path, path, 0.0):
+        pass
+
+
 def test_views_are_made_in_a_file_called_like_an_alias_of_theirs(tmp_path: Path) -> None:
     path = tmp_path / "k.duckdb"
     with file.replace(path, create=True) as connection:
