@@ -31,13 +31,15 @@ def hold(
     wanted: Collection[str] | None = None,
     known: Catalog | None = None,
     held: Collection[str] = (),
+    keeps_views: bool = False,
 ) -> list[str]:
     """Make every view of a connection answer for the scope and nothing else.
 
     Returns the names of the temporary tables, for `release`. With `wanted`, only relations that these depend on are scoped. `known` is
-    the file's catalog, if already read; `held` are temporary tables and views of the same scope, which stay.
+    the file's catalog, if already read; `held` are temporary tables and views of the same scope, which stay. `keeps_views` keeps the
+    views of runs that views of parts read: reading them again takes as long, but until then they take memory.
     """
-    holder = _Holder(connection, scope, wanted, known or catalog(connection), held)
+    holder = _Holder(connection, scope, wanted, known or catalog(connection), held, keeps_views)
     holder.hold()
     return holder.made
 
@@ -96,8 +98,9 @@ class _Holder:
         wanted: Collection[str] | None,
         known: Catalog,
         held: Collection[str],
+        keeps_views: bool = False,
     ) -> None:
-        self.connection, self.scope, self.known = connection, scope, known
+        self.connection, self.scope, self.known, self.keeps_views = connection, scope, known, keeps_views
         ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
         wanted = known.relations if wanted is None else wanted
         self.held = held
@@ -228,9 +231,10 @@ class _Holder:
             self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_TARGETS} AS SELECT {columns}", values)
 
     def _chosen(self, table: Relation) -> str:
-        """Write the join that keeps the scope's targets of a table `t`, if it has rows of targets."""
-        is_limited = self.scope.targets is not None and set(_TARGET) <= set(table.columns)
-        return f"SEMI JOIN {_TARGETS} AS c USING ({', '.join(_TARGET)})" if is_limited else ""
+        """Write the join that keeps the scope's targets of a table `t`, if its rows belong to targets, or to parts under a backend."""
+        keys = [key for key in _TARGET if key in table.columns]
+        is_limited = self.scope.targets is not None and keys[:2] == ["hardware", "backend"]
+        return f"SEMI JOIN {_TARGETS} AS c USING ({', '.join(keys)})" if is_limited else ""
 
     # Runs
 
@@ -260,7 +264,13 @@ class _Holder:
                 self._table(table.name, query)
             elif is_copied:
                 self._append(table.name, query)
-        self._drop([name for name in made if not self.known.relations[name].is_table])
+        # Views of new runs alone do not replace those of the file.
+        kept = self._read_elsewhere() if self.keeps_views and not is_copied else set()
+        self._drop([name for name in made if not self.known.relations[name].is_table and name not in kept])
+
+    def _read_elsewhere(self) -> set[str]:
+        """Return the names that the relations outside the layer of runs read."""
+        return {name for r in self.known.relations.values() if r.name in self.read and r.layer != WORKLOAD for name in r.reads}
 
     def _evaluate_runs(self, limits: Sequence[str]) -> list[str]:
         of_models = "TRUE" if self.scope.models is None else f"model IN {listed(self.scope.models)}"

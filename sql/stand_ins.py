@@ -19,12 +19,18 @@ OTHER_TYPES = """
 """Query for operator classes of the models that a quantized policy leaves in another element type."""
 
 WITHOUT_RATE = """
-    SELECT DISTINCT t.hardware, o.model, p.precision
-    FROM run AS r
-    JOIN operator AS o ON o.model = r.run.model AND NOT o.is_view
-    JOIN operator_precision AS p ON p.model = o.model AND p.policy = r.run.precision AND p.operator_id = o.operator_id
-    JOIN part_support AS t ON t.backend = r.run.backend AND t.precision = r.run.precision
-    WHERE (t.hardware, p.precision) NOT IN (SELECT (hardware, compute_precision) FROM part_rate)
+    WITH asked AS (SELECT DISTINCT run.model, run.backend, run.precision FROM run),
+    computed AS (
+        SELECT DISTINCT r.model, r.backend, r.precision, p.precision AS compute_precision
+        FROM (SELECT DISTINCT model, precision FROM asked) AS m
+        JOIN operator AS o ON o.model = m.model AND NOT o.is_view
+        JOIN operator_precision AS p ON p.model = o.model AND p.policy = m.precision AND p.operator_id = o.operator_id
+        JOIN asked AS r ON r.model = m.model AND r.precision = m.precision
+    )
+    SELECT DISTINCT t.hardware, c.model, c.compute_precision
+    FROM computed AS c
+    JOIN part_support AS t ON t.backend = c.backend AND t.precision = c.precision
+    WHERE (t.hardware, c.compute_precision) NOT IN (SELECT (hardware, compute_precision) FROM part_rate)
     ORDER BY ALL
 """
 """Query for element types in which a model computes and for which a part has neither a rate nor a replacement's rate."""

@@ -147,3 +147,13 @@ def test_a_scope_hides_the_other_models_and_parts(small: Path) -> None:
         for table in ("hardware", "part", "arithmetic_tile", "part_backend"):
             found = connection.execute(f"SELECT DISTINCT hardware FROM {table} ORDER BY hardware").fetchall()
             assert found == [("kpu_t64",), ("tpu_v4",)], table
+
+
+@pytest.mark.default
+def test_a_backend_of_a_part_outside_the_targets_is_hidden(small: Path) -> None:
+    """A part that a question asks under one backend has no tiles under another backend of the question."""
+    targets = [("tpu_v4", "xla", "bf16"), ("kpu_t64", "kpu", "int8")]
+    with duckdb.connect(str(small), read_only=True) as connection:
+        holder.hold(connection, scopes.Scope(targets=targets))
+        found = connection.execute("SELECT hardware, backend FROM part_backend ORDER BY ALL").fetchall()
+        assert found == [("kpu_t64", "kpu"), ("tpu_v4", "xla")]

@@ -173,7 +173,13 @@ class Core(Targets):
         from charz.sql import scopes
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
-        wanted = [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
+        most = self._most_linked(targets, runs)
+        wanted = [
+            self.conditions({**run, "backend": b, "precision": p})
+            for run in runs
+            for p, b in pairs
+            if (run.get("device_count") or 1) <= most.get((p, b), 1)
+        ] or [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
         rows, held = self.numbered(wanted)
         hardware = list(dict.fromkeys(part for part, *_ in targets))
         scope = scopes.Scope(
@@ -189,6 +195,17 @@ class Core(Targets):
         scoped = self.scoped_on(self.cursor(), scope, keeps_costs=count <= COSTED_TARGETS)
         scoped.limit(taken)
         return scoped
+
+    def _most_linked(self, targets: Sequence[Triple], runs: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+        """Return the largest number of devices that a link joins, by precision and backend: no part runs on more of them."""
+        if all(run.get("device_count") is None for run in runs):
+            return {}
+        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
+        joined = dict(self.connection().execute(query).fetchall())
+        most: dict[tuple[str, str], int] = {}
+        for part, backend, precision in targets:
+            most[precision, backend] = max(most.get((precision, backend), 1), joined.get(part, 1))
+        return most
 
     @staticmethod
     def conditions(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,7 +238,8 @@ class Core(Targets):
 
     def _check_sizes(self, scoped: Scoped, models: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
         """Report the models that have no run of these sizes. Raise `CharzError` if no model has such a run."""
-        query = "SELECT run.model, count(DISTINCT run.scenario_id) / count(DISTINCT (run.backend, run.precision)) FROM run GROUP BY 1"
+        sizes = "run.batch, run.sequence, context, phase, device_count, kv_precision, power"
+        query = f"SELECT run.model, count(DISTINCT ({sizes})) FROM run GROUP BY 1"
         counted = dict(scoped.execute(query).fetchall())
         missing = [self._no_run(scoped, model, runs[0]) for model in models if model not in counted]
         if counted and missing:

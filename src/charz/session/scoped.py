@@ -224,7 +224,7 @@ class Scoped:
 
         assert self.scope is not None
         if wanted := set(wanted) - self._held:
-            self._held.update(holder.hold(self._connection, self.scope, wanted, self._known, self._held))
+            self._held.update(holder.hold(self._connection, self.scope, wanted, self._known, self._held, keeps_views=True))
 
     def rows(
         self,
