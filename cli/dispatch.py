@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -150,6 +151,8 @@ def _failed(error: BaseException) -> int:
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
     _flush()
+    if disk.is_full(error):
+        return _fail(disk.full(Path(), error).line)
     if isinstance(error, OSError) and error.strerror:
         return _fail(disk.refused(error).line)
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message").rstrip(".")

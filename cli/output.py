@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import csv
 import io
 import itertools
@@ -157,11 +158,19 @@ def _parted(value: Any) -> tuple[float | None, str | None]:
 def _print(pieces: Iterable[bytes], is_text: bool) -> None:
     """Write to standard output, without control characters on a terminal."""
     is_shown = is_text and sys.stdout.isatty()
-    try:
+    with _standard_output():
         sys.stdout.flush()
-        for piece in pieces:
+    for piece in pieces:
+        with _standard_output():
             sys.stdout.buffer.write(printable(piece.decode()).encode() if is_shown else piece)
             sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[None]:
+    """Report a failed write in one line. Errors of the evaluation of rows, which may write temporary files, are raised outside."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -190,7 +190,7 @@ def _full_disk_named(name: Path) -> Iterator[None]:
         yield
     except (duckdb.Error, OSError) as error:
         if disk.is_full(error):
-            raise disk.full(name) from error
+            raise disk.full(name, error) from error
         raise
 
 

@@ -170,6 +170,6 @@ def _digest() -> hashlib.blake2b:
 
 def _not_written(out: Path, error: OSError | ValueError) -> CharzError:
     if isinstance(error, OSError) and disk.is_full(error) and not _is_stream(out):
-        return disk.full(out)
+        return disk.full(out, error)
     reason = getattr(error, "strerror", None) or str(error)
     return CharzError("cannot write the file", str(out), reason, "name another with --out")

@@ -38,7 +38,9 @@ CASES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("database", 0, ("compare", "small", "--on", "t4")),
     ("temporary", 0, ("sql", "SELECT * FROM model_report")),
     ("temporary", 100 * KB, ("what-if", "--model", "width=8,16", "--", "report", "synthetic:mlp", "--on", "t4")),
+    ("temporary", 100 * KB, ("diff", "small", "synthetic:mlp", "--on", "t4")),
     ("temporary", 20 * MB, ("diff", "small", "synthetic:mlp", "--on", "t4")),
+    ("temporary", 10 * KB, ("plot", "pareto", "small", "--out", "picture.svg")),
     ("cache", 0, ("compare", "small", "--on", "t4")),
     ("cache", 1 * MB, ("scenario", "add", "--batch", "77")),
     ("cache", 21 * MB, ("scenario", "add", "--batch", "77")),
@@ -93,6 +95,8 @@ def _outcome(folder: Path, file: Path, disk: Path, place: str, room: int, argume
     is_failed = done.returncode == 1 and "failed: " in done.stderr
     if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr or (done.returncode == 2 and not is_told):
         return f"out: exit code {done.returncode}, {done.stderr[-300:]!r}"
+    if is_told and str(disk) not in done.stderr.splitlines()[-1]:
+        return f"out: does not name the disk, {done.stderr[-300:]!r}"
     after = state_of(db)
     if done.returncode and differing_keys(after, before) and not is_failed:
         return f"out: changed the file, {done.stderr[-200:]!r}"

@@ -22,6 +22,7 @@ import pyarrow
 import pytest
 
 from charz import sandbox
+from charz.cli import output
 from charz.cli.dispatch import run
 from charz.cli.output import Format, encode, write, write_sections
 from charz.schema import user_file
@@ -163,6 +164,15 @@ def test_devices_are_written_to(file: Path, capfdbinary: pytest.CaptureFixture[b
 def test_a_device_without_room_is_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(file, "/dev/full") == 2
     assert capsys.readouterr().err.startswith("charz: cannot write the file: /dev/full. No space left on device")
+
+
+def test_a_disk_that_is_full_while_rows_are_evaluated_is_not_standard_output() -> None:
+    def rows() -> Iterator[bytes]:
+        yield b""
+        raise OSError(errno.ENOSPC, "No space left on device", "/elsewhere/file")
+
+    with pytest.raises(OSError, match="/elsewhere/file"):
+        output._print(rows(), is_text=True)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -243,6 +244,43 @@ def test_a_full_disk_is_named_with_its_folder(path: Path, monkeypatch: pytest.Mo
         pass
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     assert disk.is_full(duckdb.IOException('Could not write file "x": No space left on device'))
+
+
+@pytest.mark.parametrize(
+    ("error", "is_temporary"),
+    [
+        (OSError(28, "No space left on device", "/elsewhere/file", None, "{temporary}/charz-x/file"), True),
+        (OSError(28, "No space left on device", "{folder}/file"), False),
+        (duckdb.IOException('Could not write file "{temporary}/charz-spill-1/x.tmp": No space left on device'), True),
+        (duckdb.IOException('Could not write file "{folder}/.writing-x": No space left on device'), False),
+        (OSError(28, "No space left on device"), True),
+    ],
+    ids=["a copy", "a file", "spilled data", "a database", "no name, and less room for temporary files"],
+)
+def test_the_full_disk_is_that_of_the_file_that_was_not_written(
+    error: Exception, is_temporary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk of temporary files has 2 MiB, the other one 3 MiB."""
+    folder, temporary = tmp_path / "folder", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+
+    def usage(place: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=(2 if place.is_relative_to(temporary) else 3) * 2**20)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    places = {"folder": folder, "temporary": temporary}
+    given = [part.format(**places) if isinstance(part, str) else part for part in error.args]
+    names = [getattr(error, name, None) for name in ("filename", "filename2")]
+    if isinstance(error, OSError):
+        first, second = (name and name.format(**places) for name in names)
+        error = OSError(*given[:2], first, None, second)
+    else:
+        error = type(error)(*given)
+    line = disk.full(folder / "charz.duckdb", error).line
+    wanted = (temporary, 2, ", or set TMPDIR") if is_temporary else (folder, 3, ", or name a place elsewhere")
+    assert line.startswith("the disk is full: {}. {} MiB are free. Make room there{}".format(*wanted))
 
 
 def test_an_error_of_the_block_is_passed_on_as_it_is(path: Path) -> None:

@@ -123,7 +123,7 @@ class Store:
             raise
         except (OSError, pyarrow.ArrowException) as error:
             if disk.is_full(error):
-                raise disk.full(Path(self.place)) from error
+                raise disk.full(Path(self.place), error) from error
             first = getattr(error, "strerror", None) or str(error).partition("\n")[0]
             raise CharzError("cannot use the folder of rows", self.place, str(first)[:200]) from error
 

@@ -26,7 +26,7 @@ def writable(folder: Path) -> Iterator[None]:
         yield
     except (OSError, duckdb.Error) as error:
         if disk.is_full(error):
-            raise disk.full(folder) from error
+            raise disk.full(folder, error) from error
         if not isinstance(error, OSError | duckdb.IOException) or damage.is_found(error):
             raise
         raise CharzError("cannot write the export", str(folder), str(error).splitlines()[0]) from error
