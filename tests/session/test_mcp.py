@@ -128,6 +128,20 @@ def test_an_answer_is_what_the_method_returns(file: Path) -> None:
         ("what_if", {**_of_report(), "method": "workload"}, "no such tool: workload"),
         ("what_if", {**_of_report(), "sizes": {"width": 8}}, "this server runs no models"),
         ("what_if", {**_of_report(), "modules": {"*": "fp16"}}, "this server runs no models"),
+        ("report", {"model": 3, "on": "t4"}, "a value of another type: report: model = 3. It must be of type string"),
+        ("report", {"model": None, "on": "t4"}, "an argument is missing: report: model"),
+        ("compare", {"models": ["small", 3], "on": "t4"}, "a value of another type: compare: models[1] = 3. It must be of type string"),
+        ("compare", {"models": "small", "batch": {"a": 1}}, 'compare: batch = {"a": 1}. It must be of type integer or string or array'),
+        ("compare", {"models": "small", "batch": [True]}, "compare: batch[0] = true. It must be of type integer"),
+        ("compare", {"models": "small", "depth": [1]}, "compare: depth = [1]. It must be of type integer"),
+        ("compare", {"models": "small", "section": "none"}, 'unknown value: compare: section = "none". There are '),
+        ("assert", {"model": "small", "on": "t4", "batch": 0}, "a number out of range: assert: batch = 0. It must be at least 1"),
+        ("sql", {"query": "SELECT 1", "timeout": True}, "sql: timeout = true. It must be of type number"),
+        ("what_if", {"changes": {"t4.sm.unit_count": {}}, "arguments": ["small"]}, "changes[t4.sm.unit_count] = {}. It must be of type"),
+        ("what_if", {"changes": [], "arguments": ["small"]}, "what_if: changes = []. It must be of type object"),
+        ("what_if", {"changes": {}, "arguments": "small"}, 'what_if: arguments = "small". It must be of type array'),
+        ("what_if", {**_of_report(section=3)}, "unknown value: report: section = 3"),
+        ("what_if", {**_of_report(), "arguments": [["small"]]}, 'report: model = ["small"]. It must be of type string'),
     ],
 )
 def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, file: Path) -> None:
@@ -136,6 +150,12 @@ def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, 
     assert is_error
     assert said in text
     assert "\n" not in text
+
+
+def test_null_is_an_argument_that_is_left_out(file: Path) -> None:
+    with charz.open(file) as db:
+        answers = [Toolbox(db, False, 5).call("compare", {"models": "small", "on": "t4", **more}) for more in ({}, {"batch": None, "depth": None})]
+    assert answers[0] == answers[1] and not answers[0][1]
 
 
 def test_a_what_if_answers_as_the_method_and_writes_files_only_on_request(file: Path, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ class Toolbox:
         return json.dumps({"rows": told, "row_count": total, "notes": said}, ensure_ascii=False, default=str), False
 
     def _rows(self, name: str, arguments: Mapping[str, Any]) -> Rows:
+        arguments = {argument: value for argument, value in arguments.items() if value is not None}
         method = self._known(name, arguments)
         if absent := [argument for argument in self._schema(method)["required"] if argument not in arguments]:
             raise CharzError("an argument is missing", f"{name}: {', '.join(absent)}")
@@ -155,17 +156,22 @@ class Toolbox:
         options = given.pop(kinds[inspect.Parameter.VAR_KEYWORD], {})
         leading = [given.pop(parameter.name, parameter.default) for parameter in _positional(method)]
         of = leading[-1].replace(".", "_")
-        self._known(of, [*(parameter.name for parameter in _positional(self._methods.get(of))[: len(further)]), *options])
+        named = dict(zip((parameter.name for parameter in _positional(self._methods.get(of))), further, strict=False))
+        options = {option: value for option, value in options.items() if value is not None}
+        self._known(of, named | options)
         return typing.cast(Rows, method.asked.rows(owner, *leading, *further, **given, **options))
 
-    def _known(self, name: str, arguments: Iterable[str]) -> Any:
-        """Return the method of a tool. Raise `CharzError` for a method or an argument that this server does not offer."""
+    def _known(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the method of a tool. Raise `CharzError` for a method or an argument that this server does not offer, and for a value of
+        another type than the argument's."""
         method = self._methods.get(name)
         if method is None:
             raise CharzError("no such tool", name, f"there are {', '.join(self._methods)}")
         known = self._schema(method)["properties"]
         if lost := [argument for argument in arguments if argument not in known]:
             raise CharzError("no such argument", f"{name}: {', '.join(lost)}", f"there are {', '.join(known)}")
+        for argument, value in arguments.items():
+            _check_type(f"{name}: {argument}", value, known[argument])
         return method
 
     def _schema(self, method: Any) -> dict[str, Any]:
@@ -247,18 +253,50 @@ def _type(hint: Any) -> dict[str, Any]:
         if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
         else (hint,)
     )
-    kinds = []
+    kinds: list[str] = []
+    inner: dict[str, Any] = {}
     for member in members:
         if typing.get_origin(member) is Literal:
             return {"enum": list(typing.get_args(member))}
+        origin = typing.get_origin(member)
         if member in _NUMBERS:
             kinds.append(_NUMBERS[member])
-        elif isinstance(typing.get_origin(member), type) and issubclass(typing.get_origin(member), Mapping):
+        elif member is Path:
+            kinds.append("string")
+        elif isinstance(origin, type) and issubclass(origin, Mapping):
             kinds.append("object")
-        elif isinstance(typing.get_origin(member), type) and issubclass(typing.get_origin(member), Sequence):
+            inner["additionalProperties"] = _type(typing.get_args(member)[1])
+        elif isinstance(origin, type) and issubclass(origin, Sequence):
             kinds.append("array")
+            inner["items"] = _type(typing.get_args(member)[0])
     kinds = list(dict.fromkeys(kinds))
-    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
+    return {"type": kinds[0] if len(kinds) == 1 else kinds, **{key: schema for key, schema in inner.items() if schema}} if kinds else {}
+
+
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "integer": int, "number": (int, float), "boolean": bool, "string": str, "array": list, "object": dict,
+}  # fmt: skip
+"""Python types of JSON's types."""
+
+
+def _check_type(where: str, value: Any, schema: Mapping[str, Any]) -> None:
+    """Raise `CharzError` for a value that a JSON schema of `_property` does not allow; its members are checked too."""
+    kinds = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", [])
+    # Python counts True among the integers, JSON does not.
+    is_valid = not kinds or any(isinstance(value, _KINDS[kind]) and isinstance(value, bool) == (kind == "boolean") for kind in kinds)
+    shown = json.dumps(value, ensure_ascii=False, default=str)[:100]
+    if not is_valid:
+        raise CharzError("a value of another type", f"{where} = {shown}", f"it must be of type {' or '.join(kinds)}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise CharzError("unknown value", f"{where} = {shown}", f"there are {', '.join(map(str, schema['enum']))}")
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        limits = [f"{word} {schema[key]:,}" for word, key in (("at least", "minimum"), ("at most", "maximum")) if key in schema]
+        raise CharzError("a number out of range", f"{where} = {shown}", f"it must be {' and '.join(limits)}")
+    members = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    of = schema.get("items") if isinstance(value, list) else schema.get("additionalProperties")
+    for key, member in members:
+        if of:
+            _check_type(f"{where}[{key}]", member, of)
 
 
 def _within(rows: Iterable[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
