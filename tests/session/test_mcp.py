@@ -152,6 +152,14 @@ def test_a_mistake_is_one_line(name: str, arguments: dict[str, Any], said: str, 
     assert "\n" not in text
 
 
+def test_every_argument_has_a_type_or_a_list_of_values(file: Path) -> None:
+    with charz.open(file) as db:
+        toolbox = Toolbox(db, True, 5)
+        arguments = {(tool["name"], name): of for tool in toolbox.tools() for name, of in tool["input_schema"]["properties"].items()}
+        assert [place for place, of in arguments.items() if not {"type", "enum"} & set(of)] == []
+        assert toolbox.call("ingest", {"models": 3}) == ("a value of another type: ingest: models = 3. It must be of type string or array.", True)
+
+
 def test_null_is_an_argument_that_is_left_out(file: Path) -> None:
     with charz.open(file) as db:
         answers = [Toolbox(db, False, 5).call("compare", {"models": "small", "on": "t4", **more}) for more in ({}, {"batch": None, "depth": None})]

@@ -253,6 +253,8 @@ def _type(hint: Any) -> dict[str, Any]:
         if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
         else (hint,)
     )
+    if hint is Any:  # names or objects of Python, of which JSON has only the former
+        return {"type": ["string", "array"], "items": {"type": "string"}}
     kinds: list[str] = []
     inner: dict[str, Any] = {}
     for member in members:
