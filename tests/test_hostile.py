@@ -1,12 +1,17 @@
-"""The oracle of killed commands accepts a file before its answers are filled, and no other partial file."""
+"""The oracle of killed commands accepts a file before its answers are filled, and no other partial file; the CPU time of a command that
+ended before its interrupt is not counted as time after it."""
 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+from benchmarks.hostile.interrupt import stats
 from benchmarks.hostile.kill import ANSWERS, Content, State, differing_keys, is_unanswered, state_of
 
 NEW: State = {
@@ -68,3 +73,13 @@ def test_the_contents_of_a_file_are_split_by_model(tmp_path: Path) -> None:
         connection.execute("UPDATE t SET ingest_s = 9, noted = NULL; UPDATE t SET time_s = 0.125 WHERE model = 'b'")
     assert differing_keys(state_of(path), found) == [("main.t", "b")]
     assert math.isclose(state_of(path)["main.t", "b"].sums[0] or 0.0, 0.125)
+
+
+def test_a_process_that_has_ended_keeps_its_cpu_time_until_it_is_waited_for() -> None:
+    """The process takes 0.2 s; the system counts in steps of 0.01 s."""
+    code = "import time\nwhile time.process_time() < 0.2: pass"
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        ((used, is_running),) = stats(process.pid).values()
+    assert 0.19 <= used < 5 and not is_running
+    assert stats(process.pid) == {}

@@ -95,7 +95,7 @@ def _interrupted(folder: Path, file: Path, arguments: tuple[str, ...], after_s: 
             process.wait(after_s)
             return "done before", 0.0, 0.0
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = sum(_stats(process.pid).values())
+        used = sum(used for used, _ in stats(process.pid).values())
         os.killpg(process.pid, signal.SIGINT)
         began = time.monotonic()
         try:
@@ -107,7 +107,7 @@ def _interrupted(folder: Path, file: Path, arguments: tuple[str, ...], after_s: 
         took = time.monotonic() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = max(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime - used, 0.0)
-        while _stats(process.pid):
+        while any(is_running for _, is_running in stats(process.pid).values()):
             if time.monotonic() - began > took + GONE_S:
                 return "left a process", took, cpu
             time.sleep(0.02)
@@ -115,14 +115,15 @@ def _interrupted(folder: Path, file: Path, arguments: tuple[str, ...], after_s: 
         return _outcome(folder, path, file, process.returncode, errors.read(), cpu), took, cpu
 
 
-def _stats(group: int) -> dict[str, float]:
-    """Return the CPU time of each running process of the group. [s]"""
+def stats(group: int) -> dict[str, tuple[float, bool]]:
+    """Return the CPU time of each process of the group, and whether it still runs: one that has just ended has used its time before the
+    signal. [s]"""
     found = {}
     for state in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             kind, _, its_group, *rest = state.read_text().rpartition(")")[2].split()
-            if int(its_group) == group and kind != "Z":
-                found[state.parent.name] = sum(map(int, rest[8:12])) / os.sysconf("SC_CLK_TCK")
+            if int(its_group) == group:
+                found[state.parent.name] = sum(map(int, rest[8:12])) / os.sysconf("SC_CLK_TCK"), kind != "Z"
     return found
 
 
