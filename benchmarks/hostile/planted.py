@@ -213,7 +213,7 @@ def other_objects(at: Place) -> str:
     for name in ("temp", "system"):
         at.renew()
         at.sql(f"CREATE SCHEMA charz.{name}", f"CREATE VIEW charz.{name}.hardware AS SELECT 1 AS i")
-        if fault := refused(at.charz(*COMPARE), f"chema {name}", "drop it"):
+        if fault := refused(at.charz(*COMPARE), f"chema {name}", "rop it"):
             return f"schema {name}: {fault}"
     at.renew()
     at.sql("CREATE TRIGGER mine AFTER INSERT ON scenario FOR EACH STATEMENT DELETE FROM source")
