@@ -89,8 +89,10 @@ SELECT
     s.data_s,
     s.optimizer_s,
     s.sync_s,
-    -- Tokens trained per second, or samples per second for a model without a sequence; null if the split does not fit. [1/s]
-    CASE WHEN s.fits_device THEN s.global_batch * GREATEST(s.run.sequence, 1) / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
+    -- Tokens trained per second; null for a model without a sequence, or if the split does not fit. [1/s]
+    CASE WHEN s.fits_device AND s.run.sequence > 1 THEN s.global_batch * s.run.sequence / NULLIF(s.all_s, 0e0) END AS tokens_per_s,
+    -- Samples trained per second; null if the split does not fit. [1/s]
+    CASE WHEN s.fits_device THEN s.global_batch / NULLIF(s.all_s, 0e0) END AS samples_per_s,
     -- Model FLOPs utilization: ratio of `model_flops` per second to the dense peak; null if the split does not fit.
     CASE WHEN s.fits_device THEN s.model_flops / NULLIF(s.all_s * s.device_count * s.dense_ops_per_s, 0e0) END AS mfu_fraction,
     -- Hardware FLOPs utilization: ratio of `model_flops` plus recomputed operations per second to the dense peak; null if the split
@@ -130,12 +132,15 @@ SELECT
     END AS step_limit,
     -- Energy of all devices; null if the split does not fit or a coefficient is missing. [J]
     CASE WHEN s.fits_device THEN s.dynamic_energy_j + s.device_count * s.static_w * s.all_s END AS energy_j,
-    -- Price of all devices for a million tokens; null if the split does not fit or the price is unknown. [USD]
+    -- Price of all devices for a million tokens; null for a model without a sequence, if the split does not fit or the price is
+    -- unknown. [USD]
     CASE
-        WHEN s.fits_device
-            THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6
-                / NULLIF(s.global_batch * GREATEST(s.run.sequence, 1), 0)
+        WHEN s.fits_device AND s.run.sequence > 1
+            THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6 / NULLIF(s.global_batch * s.run.sequence, 0)
     END AS million_tokens_usd,
+    -- Price of all devices for a million samples; null if the split does not fit or the price is unknown. [USD]
+    CASE WHEN s.fits_device THEN s.price_usd_per_hour / 3600e0 * s.device_count * s.all_s * 1e6 / NULLIF(s.global_batch, 0) END
+        AS million_samples_usd,
     s.is_simulated
 FROM steps AS s
 INNER JOIN device_split AS d ON d.split = s.split

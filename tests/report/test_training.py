@@ -283,10 +283,10 @@ def test_training_step(gives: Gives) -> None:
         "training_step",
         [
             {
-                "split": "s", "global_batch": 16, "step_s": 110.0, "tokens_per_s": 16 * 64 / 110, "model_flops": 10080.0,
+                "split": "s", "global_batch": 16, "step_s": 110.0, "tokens_per_s": 16 * 64 / 110, "samples_per_s": 16 / 110, "model_flops": 10080.0,
                 "repeated_flops": 3200.0, "mfu_fraction": 10080 / 88000, "hfu_fraction": 13280 / 88000, "peak_memory_byte": 90.0,
                 "fits_device": True, "step_limit": "compute", "energy_j": 1000 + 16 * 5 * 110.0,
-                "million_tokens_usd": 16 * 110 * 1e6 / (16 * 64),
+                "million_tokens_usd": 16 * 110 * 1e6 / (16 * 64), "million_samples_usd": 16 * 110 * 1e6 / 16,
             }
         ],
         within=["split"],
@@ -299,6 +299,28 @@ def test_training_step(gives: Gives) -> None:
         split_link=[LINKS],
         split_memory=[MEMORY | {"batch": 2, "sequence": 64, "peak_memory_byte": 90.0}],
         trained_run=[RUN | {"batch": 2, "sequence": 64}],
+        split_framework=[{"split": "s", "framework": "plain"}],
+        part=[{"dram_byte": 100.0, "is_simulated": False}],
+        part_price=[{"price_usd_per_hour": 3600.0}],
+    )  # fmt: skip
+
+
+TERMS = tuple(f"{name}_s" for name in ("compute", "recompute", "tensor", "expert", "context", "send", "bubble", "host", "data", "optimizer"))
+"""Terms of the time of a step."""
+
+
+def test_a_model_without_a_sequence_counts_samples(gives: Gives) -> None:
+    """16 images in 4 s on 16 devices of 3,600 dollars an hour, a dollar a second."""
+    sizes = {"batch": 2, "sequence": 1}
+    gives(
+        "training_step",
+        [{"split": "s", "tokens_per_s": None, "samples_per_s": 16 / 4.0, "million_tokens_usd": None, "million_samples_usd": 16 * 4.0 * 1e6 / 16}],
+        within=["split"],
+        split_step=[{"split": "s", **sizes, **dict.fromkeys(TERMS, 0.4)}],
+        device_split=[SPLIT],
+        split_link=[LINKS],
+        split_memory=[MEMORY | sizes | {"peak_memory_byte": 90.0}],
+        trained_run=[RUN | sizes],
         split_framework=[{"split": "s", "framework": "plain"}],
         part=[{"dram_byte": 100.0, "is_simulated": False}],
         part_price=[{"price_usd_per_hour": 3600.0}],

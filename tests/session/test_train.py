@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
+from charz.session.answer import Rows
 from charz.session.ask import splits
-from charz.session.ask.train import _degrees
+from charz.session.ask.train import _budget, _counted, _degrees
+from charz.session.messages import Messages
 
 pytest.importorskip("transformers")
 
@@ -29,6 +32,31 @@ def test_degrees_divide_devices_and_samples() -> None:
     }  # fmt: skip
     assert list(_degrees([[3], [1], [1], [1], [1]], [16], None, [1])) == []
     assert splits.name(next(iter(_degrees([[1], [1], [1], [1], [1]], [], None, [1]))), 0, "none") == "one"
+
+
+FITS = Rows(("hardware", "split", "whole_s", "whole_j", "whole_usd"), [("h100", "dp64", 432_000.0, 7.2e10, None), ("h100", "dp8", 864_000.0, 1.0, 1.0)])
+
+
+def test_a_budget_in_days_dollars_and_megawatt_hours() -> None:
+    """432,000 s are 5 days, and 72 GJ are 20 MWh; the first row is the fastest."""
+    assert _budget(FITS, 2e12) == "fastest for 2e+12 tokens or samples, h100 dp64: 5.00 days, - USD, 20.0 MWh"
+    assert _budget(Rows(FITS.columns, [("h100", "dp64", None, None, None)]), 2e12) == "2e+12 tokens: no split fits"
+
+
+def test_images_are_counted_in_samples() -> None:
+    """A run of sequence 1 has no tokens, and throughput and price have the unit of what the models read."""
+
+    class Runs:
+        def __init__(self, *sequences: int) -> None:
+            self.values = ", ".join(f"({sequence})" for sequence in sequences)
+
+        def execute(self, query: str) -> Any:
+            return duckdb.sql(query.replace("FROM run", f"FROM (SELECT STRUCT_PACK(sequence := s) AS run FROM (VALUES {self.values}) AS r (s))"))
+
+    asked = ("step_s", "tokens_per_s")
+    assert _counted(Runs(64), asked) == asked  # type: ignore[arg-type]
+    assert _counted(Runs(1), asked) == ("step_s", "samples_per_s")  # type: ignore[arg-type]
+    assert _counted(Runs(1, 64), asked) == ("step_s", "tokens_per_s", "samples_per_s")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -89,6 +117,19 @@ class TestAsked:
         plain, frozen = (db.train(MODEL, **asked, **more).row(0, named=True)["weight_byte"] for more in ({}, {"frozen": "nf4"}))
         layers = 4 * 2 * (12 * 256 * 256 + 13 * 256)
         assert plain - frozen == pytest.approx(layers * (1 - 4.126953125 / 32), rel=1e-3)
+
+    def test_the_whole_training(self, db: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A step of 16 samples of 128 tokens is repeated 2e9 / 2048 times; 8 devices are rented meanwhile."""
+        said: list[str] = []
+        monkeypatch.setattr(db, "messages", Messages(remark=said.append))
+        rent = db.sql("SELECT price_usd_per_hour FROM part_price WHERE hardware = 'h100_sxm5_80'")["price_usd_per_hour"][0]
+        (row,) = db.train(MODEL, on="h100_sxm5_80", devices=8, batch=2, sequence=128, tokens=2e9).rows(named=True)
+        steps = 2e9 / (16 * 128)
+        assert row["whole_s"] == pytest.approx(steps * row["step_s"], rel=1e-12)
+        assert row["whole_j"] == pytest.approx(steps * row["energy_j"], rel=1e-12)
+        assert row["whole_usd"] == pytest.approx(8 * rent * row["whole_s"] / 3600, rel=1e-9)
+        assert row["whole_usd"] == pytest.approx(row["million_tokens_usd"] * 2000, rel=1e-9)
+        assert any(f"{row['whole_s'] / 86400:.3g}"[:4] in line and " days" in line for line in said)
 
     @pytest.mark.parametrize(
         ("options", "said"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from charz.schema.errors import CharzError, unknown_name
@@ -13,6 +13,7 @@ from ..axes import names, one_of, sizes
 from ..core import Core
 from ..paging import paged
 from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..quantities import UNKNOWN, significant
 from ..question import Question
 from ..scoped import Scoped
 from . import splits
@@ -25,6 +26,12 @@ RECOMPUTED = ("none", "selective", "full")
 
 STAGES = ("0", "1", "2", "3")
 """Stages of ZeRO."""
+
+DAY_S = 86_400.0
+"""Length of a day. [s]"""
+
+MWH_J = 3.6e9
+"""Energy of a megawatt-hour. [J]"""
 
 MOST_SPLITS = 20_000
 """Largest number of splits in a question."""
@@ -95,6 +102,9 @@ class Train(Core):
         ] = None,
         frozen: Annotated[str | None, Text("Format of frozen weights, e.g. nf4 (QLoRA).")] = None,
         layers: Annotated[int | None, Text("Number of equal layers; default the model's number of layers.", least=1)] = None,
+        tokens: Annotated[
+            float | None, Text("Tokens of the whole training, or samples of a model without tokens: adds its time, energy and price.", least=1.0)
+        ] = None,
         cap: Caps = None,
         top: Top = 20,
         html: Page = None,
@@ -106,6 +116,9 @@ class Train(Core):
         All combinations of the degrees of parallelism are listed, the fastest first; --batch is the micro batch. The model must be ingested with
         `--train`. Ranks are assigned to tensor, context, data and pipeline parallelism in that order, and to nodes by rows of `network`. Frameworks are
         rows of `framework`, fitted to published step times.
+
+        --tokens 2e12 adds time, energy and price of the whole training; a message tells the fastest split's in days, MWh and USD. Energy is that of the
+        devices, without hosts and cooling.
         """
         from charz.schema.catalog.devices import DeviceSplit
 
@@ -145,10 +158,13 @@ class Train(Core):
         splits.hold(scoped, made)
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
         least = "" if stated else _LEAST
-        order = "ORDER BY tokens_per_s DESC NULLS LAST, peak_memory_byte, hardware, split"
+        order = "ORDER BY samples_per_s * GREATEST(sequence, 1) DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
+        columns = (*_counted(scoped, columns), *_whole(tokens))
         found = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
+        if tokens is not None:
+            self.messages.remark(_budget(found, tokens))
         if least and any(kind in RECOMPUTED for row in found.fetch() for kind in str(row[found.columns.index("split")]).split()):
             self.messages.remark("selective or full in a split: the least recomputation that fits; --recompute states one")
         return found
@@ -200,6 +216,31 @@ class Train(Core):
         known = [found for (found,) in self.connection().execute(f"SELECT {table} FROM {table} ORDER BY 1").fetchall()]
         if name not in known:
             raise unknown_name(table, name, known)
+
+
+def _counted(scoped: Scoped, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns with throughput and price in tokens for models that read tokens, and in samples for the others."""
+    ((has_tokens, has_others),) = scoped.execute("SELECT BOOL_OR(run.sequence > 1), NOT BOOL_AND(run.sequence > 1) FROM run").fetchall()
+    names = [(name, name.replace("tokens", "samples")) for name in columns]
+    return tuple(dict.fromkeys(name for pair in names for name, is_asked in zip(pair, (has_tokens, has_others), strict=True) if is_asked))
+
+
+def _whole(tokens: float | None) -> tuple[str, ...]:
+    """Return the columns of a whole training, which repeats a step until it has read the tokens."""
+    steps = f"{tokens!r} / (global_batch * GREATEST(sequence, 1))"
+    columns = ("step_s", "energy_j", "million_samples_usd * global_batch / 1e6")
+    names = ("whole_s", "whole_j", "whole_usd")
+    return () if tokens is None else tuple(f"{steps} * {column} AS {name}" for column, name in zip(columns, names, strict=True))
+
+
+def _budget(found: Rows, tokens: float) -> str:
+    """Tell time, energy and price of a whole training by the fastest split."""
+    row = next((dict(zip(found.columns, row, strict=True)) for row in found.fetch()), None)
+    if row is None or row["whole_s"] is None:
+        return f"{tokens:g} tokens: no split fits"
+    numbers = ((row["whole_s"] / DAY_S, "days"), (row["whole_usd"], "USD"), (row["whole_j"] and row["whole_j"] / MWH_J, "MWh"))
+    told = ", ".join(f"{UNKNOWN if value is None else significant(value)} {unit}" for value, unit in numbers)
+    return f"fastest for {tokens:g} tokens or samples, {row['hardware']} {row['split']}: {told}"
 
 
 def _degrees(

@@ -21,7 +21,7 @@ _CONDITIONS = (
 _ALONG = ("batch", "context", "sequence", "rate_per_s", "concurrency")
 """Columns that differ along a line of a picture."""
 
-_COSTS = ("million_mixed_tokens_usd", "million_tokens_usd", "million_inference_usd")
+_COSTS = ("million_mixed_tokens_usd", "million_tokens_usd", "million_samples_usd", "million_inference_usd")
 
 _LAYERS = {
     "weight_byte": "weights", "kv_cache_byte": "KV cache", "gradient_byte": "gradients", "optimizer_byte": "optimizer",
