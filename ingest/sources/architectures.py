@@ -232,11 +232,18 @@ _SAME = {
     "llama-3-8b": "llama-3.1-8b",
     "llama-3-70b": "llama-3.1-70b",
     "llama-3.3-70b": "llama-3.1-70b",
+    "llama-guard-3-8b": "llama-3.1-8b",
+    "llama-3.1-nemotron-70b": "llama-3.1-70b",
     "deepseek-r1-distill-llama-8b": "llama-3.1-8b",
     "deepseek-r1-distill-llama-70b": "llama-3.1-70b",
+    "deepseek-r1-distill-qwen-7b": "qwen2.5-7b",
     "deepseek-r1-distill-qwen-14b": "qwen2.5-14b",
     "deepseek-r1-distill-qwen-32b": "qwen2.5-32b",
+    "qwen2.5-coder-0.5b": "qwen2.5-0.5b",
+    "qwen2.5-coder-1.5b": "qwen2.5-1.5b",
+    "qwen2.5-coder-3b": "qwen2.5-3b",
     "qwen2.5-coder-7b": "qwen2.5-7b",
+    "qwen2.5-coder-14b": "qwen2.5-14b",
     "qwen2.5-coder-32b": "qwen2.5-32b",
     "qwq-32b": "qwen2.5-32b",
     "qwen3-coder-30b-a3b": "qwen3-30b-a3b",
@@ -244,12 +251,15 @@ _SAME = {
     "mistral-small": "mistral-small-24b",
     "deepseek-r1": "deepseek-v3",
     "deepseek-r1-0528": "deepseek-v3",
+    "deepseek-r1-0528-qwen3-8b": "qwen3-8b",
+    "deepseek-r1-zero": "deepseek-v3",
     "deepseek-v3.1": "deepseek-v3",
+    "deepseek-v3.1-terminus": "deepseek-v3",
     "phi-3.5-mini": "phi-3-mini",
 }
 """Published models that share the architecture of a row, and the name of the row."""
 
-_TUNED = re.compile(r"^meta-|-(instruct|chat|it|hf|base|preview|128k|4k|v0\.\d|0324|0528|2407|2409|2501|2507)(?=-|$)")
+_TUNED = re.compile(r"^meta-|-(instruct|thinking|chat|it|hf|base|preview|128k|4k|v\d\.\d|0324|0528|2407|2409|2501|2507)(?=-|$)")
 """Parts of a name on the hub that tell how a model was trained, not its architecture."""
 
 

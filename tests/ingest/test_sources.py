@@ -93,6 +93,9 @@ def test_attention_runs_in_no_other_way() -> None:
         ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b"), ("google/gemma-2-9b-it", "gemma-2-9b"),
         ("deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"), ("openai/gpt-oss-20b", "gpt-oss-20b"),
         ("microsoft/Phi-3.5-mini-instruct", "phi-3-mini"), ("deberta-v3-base", "deberta-v3-base"), ("llama-9", None),
+        ("Qwen/Qwen3-30B-A3B-Thinking-2507", "qwen3-30b-a3b"), ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", "tinyllama-1.1b"),
+        ("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"), ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "llama-3.1-70b"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", None),
     ],
 )  # fmt: skip
 def test_names_of_the_hub(published: str, row: str | None) -> None:
