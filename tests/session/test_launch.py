@@ -11,7 +11,7 @@ import pytest
 import charz
 from charz.hardware_catalog import loader
 from charz.schema.errors import CharzError
-from charz.session.ask import launch, splits
+from charz.session.ask import launch
 from charz.session.ask.mix import Mix
 
 TABLE = Path(loader.__file__).parent / "tables" / "launch_flag.csv"
@@ -27,9 +27,12 @@ def flags(engine: str) -> list[dict[str, Any]]:
         return [{name: text or None for name, text in row.items()} for row in csv.DictReader(file) if row["engine"] == engine]
 
 
-def made(engine: str, free: float = 0.1, stored: str | None = None, **changed: Any) -> tuple[str, list[str]]:
+def made(
+    engine: str, free: float = 0.1, stored: str | None = None, degrees: dict[str, int] | None = None, **changed: Any
+) -> tuple[str, list[str]]:
     row = ROW | changed
-    return launch.command(flags(engine), row, launch.settings(row, [MIX], "hf:owner/Name-1", (free, 8192), 80e9), stored)
+    numbers = launch.settings(row, degrees or {"tensor": row["device_count"]}, [MIX], "hf:owner/Name-1", (free, 8192), 80e9)
+    return launch.command(flags(engine), row, numbers, stored)
 
 
 def test_a_command_of_vllm() -> None:
@@ -49,15 +52,14 @@ def test_the_format_of_a_checkpoint_needs_no_flag() -> None:
 
 def test_degrees_of_a_split() -> None:
     """Four replicas share 32 samples, 8 each. SGLang counts all devices of a stage as tensor parallel: four replicas of 2 devices are 8."""
-    split = {"split": "tp2 pp3 dp4 ep4", "device_count": 24}
-    assert splits.degrees(split["split"]) == {"tensor": 2, "pipeline": 3, "data": 4, "expert": 4}  # type: ignore[arg-type]
-    words, notes = made("vllm", **split)
+    degrees = {"tensor": 2, "pipeline": 3, "data": 4, "expert": 4}
+    words, notes = made("vllm", degrees=degrees)
     assert "--tensor-parallel-size 2 --pipeline-parallel-size 3 --data-parallel-size 4 --enable-expert-parallel" in words
     assert "--max-num-seqs 8 " in words
     assert any("divides an expert by the tensor degree" in note for note in notes)
-    words, _ = made("sglang", **split)
+    words, _ = made("sglang", degrees=degrees)
     assert "--tp-size 8 --pp-size 3 --attn-dp-size 4 --ep-size 4" in words and "--max-running-requests 32 " in words
-    words, notes = made("vllm", split="tp2 cp2", device_count=4)
+    words, notes = made("vllm", degrees={"tensor": 2, "context": 2})
     assert "context" not in words and any("no flag adds devices that share a prompt" in note for note in notes)
 
 
@@ -78,7 +80,7 @@ def test_a_command_of_llama_cpp() -> None:
 
 
 def test_every_flag_has_its_numbers() -> None:
-    numbers = launch.settings(ROW, [MIX], "x", (0.1, None), None)
+    numbers = launch.settings(ROW, {}, [MIX], "x", (0.1, None), None)
     for engine in launch.ENGINES:
         for flag in flags(engine):
             assert (flag["package"] is None) == (engine == "trtllm") == (flag["package_version"] is None)
@@ -107,3 +109,12 @@ def test_llm_lists_commands(file: Path) -> None:
             db.llm("decoder", on="t4", launch="vllm", backend="sglang")
         (chosen,) = db.llm("decoder", on="t4", tpot="1s", precision="fp16", launch="sglang").to_dicts()
         assert f"--max-running-requests {chosen['batch']} " in chosen["launch"] and "--mem-fraction-static 0." in chosen["launch"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_command_has_the_degrees_of_its_split(file: Path) -> None:
+    """Two stages on an H100 each: the split of one device is listed too."""
+    with charz.open(file) as db:
+        found = db.llm("decoder", on="h100_sxm5_80", batch=1, prompt=64, output=32, pipeline="1,2", precision="fp16", launch="vllm").to_dicts()
+    stages = {row["split"]: "--pipeline-parallel-size 2" in row["launch"] for row in found}
+    assert stages == {"one": False, "pp2": True}

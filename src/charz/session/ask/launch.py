@@ -9,7 +9,6 @@ from typing import Any
 
 from charz.schema.errors import CharzError
 
-from . import splits
 from .mix import Mix
 
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
@@ -41,10 +40,17 @@ def hub_name(source: str) -> str | None:
     return name if kind == "hf" and re.fullmatch(r"[\w.-]+/[\w.-]+", name) else None
 
 
-def settings(row: Record, mixes: Sequence[Mix], source: str, server: tuple[float, float | None], dram_byte: float | None) -> dict[str, Any]:
-    """Return the values of a row that commands contain. `server` is the share of memory left
-    free and the tokens of a chunk; activations are not part of the memory that `static` is the share of."""
-    degrees = dict.fromkeys(_DEGREES, 1) | (splits.degrees(row["split"]) if "split" in row else {"tensor": row["device_count"]})
+def settings(
+    row: Record,
+    degrees: Mapping[str, int],
+    mixes: Sequence[Mix],
+    source: str,
+    server: tuple[float, float | None],
+    dram_byte: float | None,
+) -> dict[str, Any]:
+    """Return the values of a row that commands contain. `degrees` are those of its split, 1 where one is missing. `server` is the share of memory
+    left free and the tokens of a chunk; activations are not part of the memory that `static` is the share of."""
+    degrees = {**dict.fromkeys(_DEGREES, 1), **degrees}
     free, chunk = server
     length = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
     requests = row["samples"] if "samples" in row else row["batch"]

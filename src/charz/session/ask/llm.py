@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from charz.schema.errors import CharzError
@@ -155,37 +155,43 @@ class Llm(Core):
             serves=True,
             is_as_stored=True,
         )
+        known: dict[str, dict[str, int]] = {}
         if not is_spread:
             found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
         else:
             experts = (sizes(expert) or [1]) if splits.has_experts(self.connection(), asked) else [1]
-            degrees = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
+            tried = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
             if limits is not None and not precision:
                 self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
-            found = self._served_split(question, degrees, limits)
-        return found if launch is None else self._launched(found, launch, asked_mixes, is_paged=html is not None)
+            found, known = self._served_split(question, tried, limits)
+        return found if launch is None else self._launched(found, known, launch, asked_mixes, is_paged=html is not None)
 
-    def _served_split(self, question: Question, degrees: splits.Degrees, limits: choice.Limits | None) -> Rows:
-        """Return the rows of servers that run on several devices, or the choices within limits."""
+    def _served_split(
+        self, question: Question, tried: splits.Degrees, limits: choice.Limits | None
+    ) -> tuple[Rows, dict[str, dict[str, int]]]:
+        """Return the rows of servers that run on several devices, or the choices within limits, and the degrees of each split."""
         self.stays_here("serving over devices")
         scoped = self.asked(question, "serving_split")
-        made = list(splits.served(*degrees, most=splits.MOST_STATED if limits is None else splits.MOST_DEVICES))
+        made = list(splits.served(*tried, most=splits.MOST_STATED if limits is None else splits.MOST_DEVICES))
         if not made:
             raise CharzError("no split", "experts need devices that share a context, or replicas")
         splits.hold(scoped, made)
+        degrees = splits.degrees(scoped)
         if limits is None:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
-            return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}")
+            return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}"), degrees
         found = choice.chosen(scoped.records(f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"), limits)
         if not found.rows:
             self.messages.warn("no choice meets the limits")
         for line in found.lines():
             self.messages.remark(line)
-        return Rows(choice.COLUMNS, found.rows, ("serving_split",))
+        return Rows(choice.COLUMNS, found.rows, ("serving_split",)), degrees
 
-    def _launched(self, answered: Rows, engine: str, asked: Sequence[mix.Mix], is_paged: bool) -> Rows:
-        """Return the commands of rows, for a page with their numbers, and tell what no flag sets."""
+    def _launched(
+        self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], engine: str, asked: Sequence[mix.Mix], is_paged: bool
+    ) -> Rows:
+        """Return the commands of rows, for a page with their numbers, and tell what no flag sets. `degrees` are those of each split."""
         rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
         steps = [row for row in rows if row.get("phase", "decode") == "decode"]
         connection = self.connection()
@@ -201,7 +207,8 @@ class Llm(Core):
                 self.messages.warn(f"left out: {row['hardware']}, {row['precision']}, batch {row['batch']}, which does not fit")
                 continue
             source, stored = origin[row["model"]]
-            numbers = launches.settings(row, asked, source, server, memory[row["hardware"]])
+            of_split = degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
+            numbers = launches.settings(row, of_split, asked, source, server, memory[row["hardware"]])
             words, notes = launches.command(flags, row, numbers, stored)
             found.append({**row, "launch": words})
             for line in (*notes, *launches.said(flags, row, source)):

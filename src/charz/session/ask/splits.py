@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +36,10 @@ def name(degrees: dict[str, Any], stage: int = 0, recompute: str = "none") -> st
     return " ".join(words) or "one"
 
 
-def degrees(name: str) -> dict[str, int]:
-    """Return the degrees above 1 that the name of a split contains."""
-    full = {short: long for long, short in _SHORT.items()}
-    found = (re.fullmatch(r"([a-z]+)(\d+)", word) for word in name.split())
-    return {full[match[1]]: int(match[2]) for match in found if match and match[1] in full}
+def degrees(scoped: Scoped) -> dict[str, dict[str, int]]:
+    """Return the degrees of each split to which a connection is limited."""
+    query = "SELECT split, tensor, pipeline, data, expert, context FROM device_split"
+    return {row.pop("split"): row for row in scoped.records(query)}
 
 
 def served(
