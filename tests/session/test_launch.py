@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from charz.session.ask import launch
 from charz.session.ask.mix import Mix
 
 TABLE = Path(loader.__file__).parent / "tables" / "launch_flag.csv"
+KNOWN = Path(__file__).parents[1] / "facts" / "server_flags.csv"
+"""Names of the flags in the source of packages, without their two dashes."""
 MIX = Mix.of_prompt(2000, 500)
 ROW: dict[str, Any] = {
     "model": "m", "hardware": "p", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "fp8_e4m3", "device_count": 2,
@@ -86,6 +89,20 @@ def test_every_flag_has_its_numbers() -> None:
             assert (flag["package"] is None) == (engine == "trtllm") == (flag["package_version"] is None)
             (flag["words"] or "").format(**numbers)
             assert flag["words"] or flag["note"]
+
+
+def test_packages_know_every_flag() -> None:
+    """The names of all flags come from the source of each package that the table cites; argparse adds `no-` to those that are true or false."""
+    with KNOWN.open() as file:
+        known = {(row["package"], row["package_version"]): set(row["flags"].split()) for row in csv.DictReader(file)}
+    checked = 0
+    for engine in launch.ENGINES:
+        for flag in flags(engine):
+            if flag["package"]:
+                names = set(re.findall(r"--([\w-]+)", " ".join(filter(None, (flag["words"], flag["note"])))))
+                assert {name.removeprefix("no-") for name in names} <= known[flag["package"], flag["package_version"]], flag
+                checked += len(names)
+    assert checked > 40
 
 
 def test_names_on_the_hub() -> None:
