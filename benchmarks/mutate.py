@@ -136,7 +136,7 @@ class Nearness:
         """Find the relations that a test names, at a distance of one half for those that its module names outside tests. A test marked
         `every_relation` evaluates all."""
         if item.get_closest_marker("every_relation"):
-            return dict.fromkeys(self.reads, 1.0)
+            return dict.fromkeys(self.reads, 0.75)
         functions, outside = _texts(item.path)
         asked = dict.fromkeys(self._relations(outside), 0.5)
         asked |= dict.fromkeys(self._relations(functions.get(getattr(item, "originalname", ""), set())), 0.0)
