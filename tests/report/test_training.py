@@ -123,6 +123,28 @@ def test_a_split_has_whole_heads_and_experts(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_layered_piece(gives: Gives) -> None:
+    """Two layers of a product of 10 bytes and 5 MACs, an expert of the same heads, and a core; outside the layers one product."""
+    split = {"is_split": True, "is_backward": False, "is_expert": False, "split": "column", "place": "block", "pieces": 8, "fewer_pieces": 2}
+    kernels: list[dict[str, Any]] = [
+        {"shape_id": 0, "weight_byte": 10.0}, {"shape_id": 0, "weight_byte": 10.0}, {"shape_id": 0, "weight_byte": 70.0, "is_expert": True},
+        {"shape_id": 1, "split": "between", "weight_byte": 0.0}, {"shape_id": 0, "place": "last", "weight_byte": 4.0, "fewer_pieces": None},
+        {"shape_id": 0, "weight_byte": 1000.0, "is_backward": True}, {"shape_id": 0, "weight_byte": 1000.0, "is_split": False},
+    ]  # fmt: skip
+    gives(
+        "layered_piece",
+        [
+            {"place": "block", "is_core": False, "pieces": 8, "fewer_pieces": 2, "weight_byte": 20.0, "macs": 15.0},
+            {"place": "block", "is_core": True, "pieces": 8, "fewer_pieces": 2, "weight_byte": 0.0, "macs": 3.0},
+            {"place": "end", "is_core": False, "pieces": 8, "fewer_pieces": 8, "weight_byte": 4.0, "macs": 5.0},
+        ],
+        by=["place", "is_core"],
+        split_kernel=[split | {"kernel_id": i} | {k: v for k, v in kernel.items() if k != "shape_id"} for i, kernel in enumerate(kernels)],
+        run_kernel=[{"kernel_id": i, "shape_id": kernel["shape_id"]} for i, kernel in enumerate(kernels)],
+        shape=[{"shape_id": 0, "kernel_class": "linear", "macs": 5.0}, {"shape_id": 1, "kernel_class": "matmul", "macs": 3.0}],
+    )  # fmt: skip
+
+
 def test_split_piece(gives: Gives) -> None:
     """Shares of four devices, weighted by weight bytes and by arithmetic."""
     shares = {
