@@ -101,6 +101,7 @@ def test_an_announced_part_is_no_silicon(db: Session) -> None:
     assert db.report("small", on="npu64")["is_simulated"].to_list() == [True]
 
 
+@pytest.mark.slow("evaluates a chip under several arrays")
 def test_arrays_of_other_sides_take_the_stated_peak_with_them(db: Session, tmp_path: Path) -> None:
     """16 arrays of 128 x 128 at 1 GHz finish 2 x 16 x 128 x 128 x 1e9 = 524.288 TOPS; a document with this peak gives the same numbers, and with
     half as many arrays half of that."""

@@ -106,6 +106,7 @@ HALVED = "UPDATE answer.stored SET latency_s = latency_s / 2 WHERE model = 'smal
 """Statement that halves the answers at hand of one model on one part."""
 
 
+@pytest.mark.slow("fills the answers of a file again")
 def test_answers_that_charz_did_not_compute_are_evaluated_and_replaced(planted: Planted, file: Path) -> None:
     asked = {"on": "t4", "backend": "inductor", "batch": 1}
     of_part = "FROM answer.stored WHERE model = 'small' AND hardware = 't4'"
@@ -164,6 +165,7 @@ def test_a_change_seals_the_answers_that_it_adds_and_no_others(planted: Planted,
     assert not [warning for warning in recwarn if issubclass(warning.category, CharzWarning)]
 
 
+@pytest.mark.slow("evaluates every computed table again")
 def test_computed_rows_that_were_written_within_charzs_own_bracket_are_counted(planted: Planted) -> None:
     """The statement changes one row for each arithmetic of the part; a changed row counts twice, as stored and as computed."""
     path = planted(
