@@ -19,7 +19,7 @@ import duckdb
 sys.path.insert(0, str(Path(__file__).parent))
 
 import model_facts
-from oracle.database import Bench, relations, scenario, with_rules
+from oracle.database import relations, scenario, with_rules, write_facts
 
 from charz.schema import database, ddl
 from charz.schema.mapping import LoopNest
@@ -125,9 +125,8 @@ def _facts() -> duckdb.DuckDBPyConnection:
             connection.execute(f"INSERT INTO {table} SELECT * REPLACE ('broken' AS hardware) FROM {table} WHERE hardware = '{PARTS[0]}'")
     for statement in BROKEN:
         connection.execute(statement)
-    bench = Bench.on(connection)
     for name in MODELS:
-        bench.write(model_facts.kept(name))
+        write_facts(connection, model_facts.kept(name))
     connection.execute("UPDATE model SET ingested_at = TIMESTAMP '2026-01-01'")
     database.insert_rows(connection, SCENARIOS)
     database.insert_rows(connection, [_nest(number, given) for number, given in enumerate(NESTS, start=1)])

@@ -81,13 +81,6 @@ class Bench:
         self.connection.execute("BEGIN")
         self.is_stale = True
 
-    @classmethod
-    def on(cls, connection: duckdb.DuckDBPyConnection) -> Bench:
-        """Return a writer of models to a connection, without relations."""
-        made = cls.__new__(cls)
-        made.connection, made.relations, made.is_stale = connection, [], True
-        return made
-
     def _make_views(self) -> None:
         """Create relations that the connection lacks; those of the first layers as empty tables."""
         known = {name for (name,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
@@ -117,25 +110,18 @@ class Bench:
 
     def add_graph(self, graph: Graph, name: str = "generated") -> str:
         """Compile and write a graph as the model `name`, in place of one of that name."""
-        self.write(ingested(graph, name))
+        self._write(ingested(graph, name))
         return name
 
     def add_model(self, name: str) -> str:
         """Ingest a torchvision model and write it."""
         traced = trace(name)
-        self.write(traced)
+        self._write(traced)
         return str(traced.model["model"])
 
-    def write(self, made: Ingested) -> None:
+    def _write(self, made: Ingested) -> None:
         """Write the facts; the relations that `charz ingest` evaluates are evaluated here on demand."""
-        name = made.model["model"]
-        write.delete(self.connection, name)
-        columns = {**made.model, "ingested_at": datetime.now(UTC).replace(tzinfo=None)}
-        database.insert(self.connection, Model, {column: [value] for column, value in columns.items()})
-        for row_type, values in made.columns.items():
-            length = len(next(iter(values.values())))
-            if length:
-                database.insert(self.connection, row_type, {"model": [name] * length, **values})
+        write_facts(self.connection, made)
         self.is_stale = True
 
     def replace_rows(self, row_type: type[Row], rows: Sequence[Row]) -> None:
@@ -156,6 +142,18 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.connection.execute("ROLLBACK")
         self.free[self.with_parts].append(self.connection)
+
+
+def write_facts(connection: duckdb.DuckDBPyConnection, made: Ingested) -> None:
+    """Write the facts of a model, in place of one of its name."""
+    name = made.model["model"]
+    write.delete(connection, name)
+    columns = {**made.model, "ingested_at": datetime.now(UTC).replace(tzinfo=None)}
+    database.insert(connection, Model, {column: [value] for column, value in columns.items()})
+    for row_type, values in made.columns.items():
+        length = len(next(iter(values.values())))
+        if length:
+            database.insert(connection, row_type, {"model": [name] * length, **values})
 
 
 def with_rules(with_parts: bool) -> duckdb.DuckDBPyConnection:

@@ -174,12 +174,9 @@ class Core(Targets):
 
         pairs = sorted({(precision, backend) for _, backend, precision in targets})
         most = self._most_linked(targets, runs)
-        wanted = [
-            self.conditions({**run, "backend": b, "precision": p})
-            for run in runs
-            for p, b in pairs
-            if (run.get("device_count") or 1) <= most.get((p, b), 1)
-        ] or [self.conditions({**run, "backend": b, "precision": p}) for run in runs for p, b in pairs]
+        every = [(run, precision, backend) for run in runs for precision, backend in pairs]
+        linked = [(run, p, b) for run, p, b in every if (run.get("device_count") or 1) <= most.get((p, b), 1)]
+        wanted = [self.conditions({**run, "backend": b, "precision": p}) for run, p, b in linked or every]
         rows, held = self.numbered(wanted)
         hardware = list(dict.fromkeys(part for part, *_ in targets))
         scope = scopes.Scope(
