@@ -227,7 +227,7 @@ def _markdown_row(parts: Sequence[str]) -> str:
 def messages() -> Iterator[Messages]:
     """Print a session's messages to stderr without repetitions: warnings immediately, remarks after a successful answer."""
     remarks: list[str] = []
-    said = Messages(warn=note, remark=remarks.append, progress=progress).once()
+    said = Messages(warn=note, remark=remarks.append, progress=progress, status=status).once()
     yield said
     for text in remarks:
         note(text)
@@ -260,3 +260,17 @@ def progress(title: str, total: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda text: bar.update(task, advance=1, description=text[:40])
+
+
+@contextlib.contextmanager
+def status() -> Iterator[Callable[[str], None]]:
+    """Show what is done now and the time since the start on a terminal's stderr."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    with Progress(SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as line:
+        task = line.add_task("", total=None)
+        yield lambda text: line.update(task, description=text[:60])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,17 +40,18 @@ def _uncollected() -> Iterator[None]:
 
 
 @_uncollected()
-def ingest(spec: Spec, rules: Rules) -> Ingested:
-    """Return the rows of a model. Raise CharzError for errors that the user can correct."""
+def ingest(spec: Spec, rules: Rules, status: Callable[[str], None] = lambda _: None) -> Ingested:
+    """Return the rows of a model. Raise CharzError for errors that the user can correct. `status` is told each step."""
     from .sources import build
 
     started = time.perf_counter()
+    status(f"building {spec.shown} without weights")
     request = build(spec)
     if spec.train:
         request.module.train()
         request.name += ",train"
     request.name = spec.stored or request.name
-    made = ingest_request(request, rules, train=spec.train)
+    made = ingest_request(request, rules, train=spec.train, status=status)
     made.remark = remark(request, made, is_guess=spec.module == "factory" and not spec.inputs)
     made.model["request_hash"] = request_hash(spec)
     made.model["ingest_s"] = time.perf_counter() - started
@@ -58,23 +59,26 @@ def ingest(spec: Spec, rules: Rules) -> Ingested:
 
 
 @_uncollected()
-def ingest_request(request: Request, rules: Rules, train: bool = False) -> Ingested:
+def ingest_request(request: Request, rules: Rules, train: bool = False, status: Callable[[str], None] = lambda _: None) -> Ingested:
     """Return the rows of a source's request, e.g. `sources.live.request(module, inputs)`, which is traced each time.
 
     With `train` the backward pass is added; the module must be in training then.
     """
     started = time.perf_counter()
+    status("tracing the operators of a run")
     graph, traced = to_graph(request)
     if all(operator.is_view for operator in graph.operators):
         next = "ingest one that computes something"
         raise CharzError("a model without operators", request.source, "nothing of it runs on a part", next)
     if train:
+        status("adding the backward pass")
         add_backward(graph, rules.classes)
     columns = workload(graph)
     model = {**describe(request, graph, traced), "is_training": train, "request_hash": None}
     if train:
         model["not_honoured"] = "; ".join(graph.not_honoured) or None
     model["content_hash"] = content_hash(columns, model)
+    status("compiling kernels for each backend")
     columns.update(compile_graph(graph, rules, with_servers=model["has_context"]))
     model["rules_fingerprint"] = rules.fingerprint
     model["charz_version"] = charz.__version__

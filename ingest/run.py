@@ -54,6 +54,9 @@ class Outcome:
 
 Report = Callable[[Outcome], None]
 
+Status = Callable[[str], None]
+"""Function that is told what is done from now on."""
+
 Trace = Callable[[Sequence[Spec], Rules], Iterator[tuple[Spec, Ingested | str]]]
 """Function that yields each model's rows, or why it failed, as models finish."""
 
@@ -67,10 +70,11 @@ def run(
     report: Report = lambda _: None,
     trace: Trace | None = None,
     read: Change | None = None,
+    status: Status = lambda _: None,
 ) -> list[Outcome]:
     """Ingest all models and report each when it is done. A model that fails leaves nothing; `add_runs` updates the database's
     runs of the written models. `trace` traces elsewhere than in `jobs` processes, `read` gives
-    a connection that reads the file at less cost than `change`."""
+    a connection that reads the file at less cost than `change`. `status` is told the step of a model that this process traces."""
     with (read or change)() as connection:
         rules = from_connection(connection)
         done = {} if force else _done(connection, rules)
@@ -83,8 +87,8 @@ def run(
         else:
             outcomes.append(Outcome(spec, "unchanged", name, "", 0.0))
             report(outcomes[-1])
-    found = _results(todo, rules, min(jobs, len(todo))) if trace is None else trace(todo, rules)
-    outcomes += _run(found, change, add_runs, force, report)
+    found = _results(todo, rules, min(jobs, len(todo)), status) if trace is None else trace(todo, rules)
+    outcomes += _run(found, change, add_runs, force, report, status)
     return outcomes
 
 
@@ -95,7 +99,7 @@ def _done(connection: duckdb.DuckDBPyConnection, rules: Rules) -> dict[str, str]
 
 
 def _run(
-    results: Iterator[tuple[Spec, Ingested | str]], change: Change, add_runs: AddRuns, force: bool, report: Report
+    results: Iterator[tuple[Spec, Ingested | str]], change: Change, add_runs: AddRuns, force: bool, report: Report, status: Status
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     waiting: list[tuple[Spec, Ingested]] = []
@@ -105,6 +109,7 @@ def _run(
         nonlocal since
         if not waiting:
             return
+        status("writing rows, and the sizes of standard runs")
         with change() as connection:
             refused = _taken(connection, waiting, force)
             kept = [pair for pair in waiting if pair[0] not in refused]
@@ -169,11 +174,11 @@ def _changed(
     return fresh
 
 
-def _results(specs: Sequence[Spec], rules: Rules, jobs: int) -> Iterator[tuple[Spec, Ingested | str]]:
+def _results(specs: Sequence[Spec], rules: Rules, jobs: int, status: Status = lambda _: None) -> Iterator[tuple[Spec, Ingested | str]]:
     """Yield each model's rows, or why it failed, as models finish."""
     if jobs <= 1:
         for spec in specs:
-            yield spec, attempt(spec, rules)
+            yield spec, attempt(spec, rules, status)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([f"{__package__}.worker"])
@@ -264,13 +269,13 @@ def died(spec: Spec) -> CharzError:
     )
 
 
-def attempt(spec: Spec, rules: Rules) -> Ingested | str:
+def attempt(spec: Spec, rules: Rules, status: Status = lambda _: None) -> Ingested | str:
     """Return the model's rows, or one line on why it failed."""
     from .pipeline import ingest
     from .trace.refusal import unforeseen
 
     try:
-        return ingest(spec, rules)
+        return ingest(spec, rules, status)
     except CharzError as error:
         return error.line
     except SystemExit as error:

@@ -1,7 +1,9 @@
 """Well-known transformers architectures as differences from their configuration class's defaults.
 
 The defaults of a configuration class are those of the model that introduced it, so most rows change
-nothing. Changed values are those of the named model's published `config.json`.
+nothing. Changed values are those of the named model's published `config.json`, at huggingface.co under the maker's
+name. A row of a model that reads pictures or sound too has its language model alone (gemma-3, gemma-3n).
+`tests/ingest/test_published_sizes.py` compares parameters with the sizes of published checkpoints.
 """
 
 from __future__ import annotations
@@ -56,6 +58,15 @@ def _two_sided(family: str, width: int, layers: int, heads: int, inner: int) -> 
     return _of(family, "ForConditionalGeneration", d_model=width, **sides)
 
 
+def _gemma_3(width: int, layers: int, heads: int, shared: int, inner: int, head: int, **changes: Any) -> Architecture:
+    """Describe the language model of a Gemma 3, which gives the vocabulary 64 rows more for pictures."""
+    sizes = (width, layers, heads, shared, inner, changes.pop("vocab_size", 262208))
+    given = {"sliding_window": 1024, **changes}
+    return Architecture("Gemma3TextConfig", "Gemma3ForCausalLM", {**dict(zip(_SIZES, sizes, strict=True)), "head_dim": head, **given})
+
+
+_FP8_BLOCK: dict[str, Any] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+
 _ROBERTA: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1}
 _DEBERTA_V3: dict[str, Any] = {
     "relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True,
@@ -102,6 +113,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "mistral-7b": _decoder("Mistral", sliding_window=None, vocab_size=32768),
     "mistral-nemo-12b": _decoder("Mistral", 5120, 40, 32, 8, 14336, 131072, head_dim=128, sliding_window=None),
     "mistral-small-24b": _decoder("Mistral", 5120, 40, 32, 8, 32768, 131072, head_dim=128, sliding_window=None),
+    "mistral-large": _decoder("Mistral", 12288, 88, 96, 8, 28672, 32768, sliding_window=None),
     "mixtral-8x7b": _decoder("Mixtral", None, 32, sliding_window=None),
     "mixtral-8x22b": _decoder("Mixtral", 6144, 56, 48, 8, 16384, 32768, sliding_window=None),
     "qwen2.5-0.5b": _decoder("Qwen2", 896, 24, 14, 2, 4864, 151936, tie_word_embeddings=True),
@@ -111,6 +123,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "qwen2.5-32b": _decoder("Qwen2", 5120, 64, 40, 8, 27648, 152064),
     "qwen2.5-72b": _decoder("Qwen2", 8192, 80, 64, 8, 29568, 152064),
     "qwen2.5-7b": _decoder("Qwen2", 3584, 28, 28, 4, 18944, 152064),
+    "deepseek-r1-distill-qwen-1.5b": _decoder("Qwen2", 1536, 28, 12, 2, 8960, 151936),
     "qwen3-0.6b": _decoder("Qwen3", 1024, 28, 16, 8, 3072, 151936, head_dim=128, tie_word_embeddings=True),
     "qwen3-1.7b": _decoder("Qwen3", 2048, 28, 16, 8, 6144, 151936, head_dim=128, tie_word_embeddings=True),
     "qwen3-4b": _decoder("Qwen3", 2560, 36, 32, 8, 9728, 151936, head_dim=128, tie_word_embeddings=True),
@@ -140,7 +153,31 @@ ARCHITECTURES: dict[str, Architecture] = {
         n_group=1,
         topk_group=1,
     ),
-    "deepseek-v3": _decoder("DeepseekV3", quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]}),
+    "deepseek-v2": _decoder(
+        "DeepseekV2",
+        5120,
+        60,
+        128,
+        128,
+        12288,
+        102400,
+        moe_intermediate_size=1536,
+        n_shared_experts=2,
+        n_routed_experts=160,
+        num_experts_per_tok=6,
+        kv_lora_rank=512,
+        q_lora_rank=1536,
+        qk_nope_head_dim=128,
+        qk_rope_head_dim=64,
+        v_head_dim=128,
+        first_k_dense_replace=1,
+        topk_method="group_limited_greedy",
+        norm_topk_prob=False,
+        n_group=8,
+        topk_group=3,
+        routed_scaling_factor=16.0,
+    ),
+    "deepseek-v3": _decoder("DeepseekV3", quantization_config=_FP8_BLOCK),
     "qwen3-30b-a3b": _decoder(
         "Qwen3Moe",
         2048,
@@ -169,18 +206,79 @@ ARCHITECTURES: dict[str, Architecture] = {
         num_experts_per_tok=8,
         norm_topk_prob=True,
     ),
+    "qwen3-coder-480b-a35b": _decoder(
+        "Qwen3Moe",
+        6144,
+        62,
+        96,
+        8,
+        8192,
+        151936,
+        head_dim=128,
+        moe_intermediate_size=2560,
+        num_experts=160,
+        num_experts_per_tok=8,
+        norm_topk_prob=True,
+    ),
+    "qwen3-next-80b-a3b": _decoder("Qwen3Next", intermediate_size=5120),
+    "kimi-k2": _decoder(
+        "DeepseekV3",
+        7168,
+        61,
+        64,
+        64,
+        18432,
+        163840,
+        moe_intermediate_size=2048,
+        n_routed_experts=384,
+        num_experts_per_tok=8,
+        n_group=1,
+        topk_group=1,
+        first_k_dense_replace=1,
+        routed_scaling_factor=2.827,
+        quantization_config=_FP8_BLOCK,
+    ),
+    "glm-4.5": _decoder(
+        "Glm4Moe",
+        5120,
+        92,
+        96,
+        8,
+        12288,
+        151552,
+        head_dim=128,
+        moe_intermediate_size=1536,
+        n_routed_experts=160,
+        num_experts_per_tok=8,
+        first_k_dense_replace=3,
+        routed_scaling_factor=2.5,
+        use_qk_norm=True,
+        attention_bias=True,
+    ),
+    "glm-4.5-air": _decoder("Glm4Moe", head_dim=128, attention_bias=True),
     "gpt-oss-120b": _decoder("GptOss", quantization_config={"quant_method": "mxfp4"}),
     "gpt-oss-20b": _decoder("GptOss", None, 24, num_local_experts=32, quantization_config={"quant_method": "mxfp4"}),
-    "minimax-m2.5": _decoder("MiniMaxM2", quantization_config={"quant_method": "fp8", "weight_block_size": [128, 128]}),
+    "minimax-m2.5": _decoder("MiniMaxM2", quantization_config=_FP8_BLOCK),
     "olmoe-1b-7b": _decoder("Olmoe", intermediate_size=1024, num_experts=64, num_experts_per_tok=8),
     "gemma-2b": _decoder("Gemma", 2048, 18, 8, 1, 16384),
     "gemma-7b": _decoder("Gemma"),
     "gemma-2-9b": _decoder("Gemma2", 3584, 42, 16, 8, 14336),
     "gemma-2-2b": _decoder("Gemma2", 2304, 26, 8, 4, 9216, head_dim=256),
     "gemma-2-27b": _decoder("Gemma2", 4608, 46, 32, 16, 36864, head_dim=128),
+    "gemma-3-1b": _gemma_3(1152, 26, 4, 1, 6912, 256, vocab_size=262144, sliding_window=512),
+    "gemma-3-4b": _gemma_3(2560, 34, 8, 4, 10240, 256),
+    "gemma-3-12b": _gemma_3(3840, 48, 16, 8, 15360, 256),
+    "gemma-3-27b": _gemma_3(5376, 62, 32, 16, 21504, 128, query_pre_attn_scalar=168),
+    "gemma-3n-e2b": Architecture(
+        "Gemma3nTextConfig", "Gemma3nForCausalLM", {"num_hidden_layers": 30, "intermediate_size": 8192, "num_kv_shared_layers": 10}
+    ),
+    "gemma-3n-e4b": Architecture("Gemma3nTextConfig", "Gemma3nForCausalLM"),
+    "phi-4-mini": _decoder("Phi3", 3072, 32, 24, 8, 8192, 200064, sliding_window=None, tie_word_embeddings=True, partial_rotary_factor=0.75),
     "phi-4": _decoder("Phi3", 5120, 40, 40, 10, 17920, 100352, sliding_window=None),
     "phi-2": _decoder("Phi", 2560, 32, 32, None, 10240, 51200, partial_rotary_factor=0.4),
     "phi-3-mini": _decoder("Phi3", sliding_window=None),
+    "phi-3-medium": _decoder("Phi3", 5120, 40, 40, 10, 17920, 32064, sliding_window=None),
+    "phi-3.5-moe": _decoder("Phimoe", attention_bias=True, lm_head_bias=True),
     "stablelm-3b": _decoder("StableLm"),
     "starcoder2-7b": _decoder("Starcoder2", 4608, 32, 36, 4, 18432),
     "olmo-7b": _decoder("Olmo"),
@@ -255,11 +353,18 @@ _SAME = {
     "deepseek-r1-zero": "deepseek-v3",
     "deepseek-v3.1": "deepseek-v3",
     "deepseek-v3.1-terminus": "deepseek-v3",
+    "deepseek-v2.5": "deepseek-v2",
+    "deepseek-coder-v2": "deepseek-v2",
+    "deepseek-coder-v2-lite": "deepseek-v2-lite",
+    "glm-4.6": "glm-4.5",
+    "kimi-k2-thinking": "kimi-k2",
+    "qwen3-coder-480b": "qwen3-coder-480b-a35b",
+    "qwen3-next": "qwen3-next-80b-a3b",
     "phi-3.5-mini": "phi-3-mini",
 }
 """Published models that share the architecture of a row, and the name of the row."""
 
-_TUNED = re.compile(r"^meta-|-(instruct|thinking|chat|it|hf|base|preview|128k|4k|v\d\.\d|0324|0528|2407|2409|2501|2507)(?=-|$)")
+_TUNED = re.compile(r"^meta-|-(instruct|thinking|chat|it|hf|base|preview|128k|4k|reasoning|v\d\.\d|0324|0528|0905|1210|2407|2409|2411|2501|2507)(?=-|$)")
 """Parts of a name on the hub that tell how a model was trained, not its architecture."""
 
 

@@ -68,7 +68,7 @@ def test_a_failure_leaves_no_row_and_stops_nobody(database):
 def test_ctrl_c_in_a_model_stops_the_run_and_keeps_what_is_done(database, monkeypatch, wrapped):
     original = pipeline.ingest
 
-    def interrupted(spec, rules):
+    def interrupted(spec, rules, *_):
         if spec.name == "mlp":
             return original(spec, rules)
         if wrapped:

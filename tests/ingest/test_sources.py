@@ -95,7 +95,10 @@ def test_attention_runs_in_no_other_way() -> None:
         ("microsoft/Phi-3.5-mini-instruct", "phi-3-mini"), ("deberta-v3-base", "deberta-v3-base"), ("llama-9", None),
         ("Qwen/Qwen3-30B-A3B-Thinking-2507", "qwen3-30b-a3b"), ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", "tinyllama-1.1b"),
         ("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"), ("nvidia/Llama-3.1-Nemotron-70B-Instruct-HF", "llama-3.1-70b"),
-        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", None),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "deepseek-r1-distill-qwen-1.5b"), ("google/gemma-3-27b-it", "gemma-3-27b"),
+        ("moonshotai/Kimi-K2-Instruct-0905", "kimi-k2"), ("zai-org/GLM-4.6", "glm-4.5"), ("microsoft/Phi-4-mini-instruct", "phi-4-mini"),
+        ("mistralai/Mistral-Large-Instruct-2411", "mistral-large"), ("Qwen/Qwen3-Next-80B-A3B-Instruct", "qwen3-next-80b-a3b"),
+        ("deepseek-ai/DeepSeek-V2.5", "deepseek-v2"), ("Qwen/Qwen3-Coder-480B-A35B-Instruct", "qwen3-coder-480b-a35b"),
     ],
 )  # fmt: skip
 def test_names_of_the_hub(published: str, row: str | None) -> None:

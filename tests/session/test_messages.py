@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
 
     original = pipeline.ingest
 
-    def interrupted(spec: Any, rules: Any) -> Any:
+    def interrupted(spec: Any, rules: Any, *_: Any) -> Any:
         if spec.name == "mlp":
             return original(spec, rules)
         raise KeyboardInterrupt
@@ -50,16 +51,19 @@ def test_an_interrupted_ingest_says_what_is_kept_and_how_to_go_on(
 
 
 def test_many_answers_are_left_to_refresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ingest keeps the model and tells that its answers are missing where they take long."""
+    """Ingest keeps the model, tells its steps, and that its answers are missing where they take long."""
     from charz.session.file import ingest
     from charz.sql import answers
 
     monkeypatch.setattr(ingest, "INGESTED_U", 0.5)
     said: list[str] = []
-    with Session(tmp_path / "some.duckdb", messages=Messages(remark=said.append)) as db:
+    steps: list[str] = []
+    told = Messages(remark=said.append, status=lambda: contextlib.nullcontext(steps.append))
+    with Session(tmp_path / "some.duckdb", messages=told) as db:
         db.ingest("synthetic:mlp,in=8,hidden=8,out=8")
+        assert [text.split()[0] for text in steps] == ["building", "tracing", "compiling", "writing", "evaluating"]
         left = answers.missing(db.connection()).count
-        assert left > 0 and any(text.startswith(f"{left:,} answers are not at hand") for text in said)
+        assert left > 0 and any(text.startswith(f"{left:,} predictions of standard runs are left out") for text in said)
         assert db.sql("SELECT COUNT(*) FROM answer.stored").item() == 0
 
 

@@ -57,23 +57,61 @@ def test_requests_at_the_longest_context() -> None:
     assert said(found)[:2] == ["a, fp8: at most 2,000 requests of 12 tokens", "2 a, fp8: at most 4,000 requests of 12 tokens"]
 
 
-def test_the_smallest_node_that_fits() -> None:
-    """One device does not fit a request; two fit one request but not a batch of 32, whose row remains."""
-    rows = [
-        {"hardware": "a", "precision": "bf16", "device_count": devices, "batch": batch, "fits_device": devices * 20 > batch + 20}
-        for devices in (4, 2, 1)
+def fitting(part: str, most: dict[int, int], peak_byte: float = 1.0) -> list[dict[str, Any]]:
+    """Return rows of numbers of devices, on which so many requests fit."""
+    return [
+        {
+            "hardware": part, "backend": "v", "precision": "bf16", "device_count": devices, "batch": batch, "fits_device": batch <= fits,
+            "peak_memory_byte": peak_byte,
+        }
+        for devices, fits in most.items()
         for batch in (1, 32)
+    ]  # fmt: skip
+
+
+def test_the_smallest_node_that_fits() -> None:
+    """The smallest node of every batch; where none fits 32 requests, the smallest that fits one, and no row of the larger batch."""
+    found = first_look.smallest([*fitting("a", {4: 99, 2: 40, 1: 3}), *fitting("b", {8: 9, 4: 5, 2: 0}), *fitting("c", {8: 0})])
+    assert [(row["hardware"], row["device_count"], row["batch"]) for row in found] == [("a", 2, 1), ("a", 2, 32), ("b", 4, 1)]
+
+
+def test_parts_whose_node_is_too_small_are_left_out_with_the_reason() -> None:
+    """Servers use 576 GiB of eight devices of a, 1152 of b. Weights of 628 GiB fit b, c, d and e; f would be a fifth."""
+    room = {"a": 72 * 2.0**30, **dict.fromkeys("bcdef", 144 * 2.0**30)}
+    parts, small = first_look.chosen("abcdef", room, {"bf16": 1256 * 2.0**30, "fp8": 628 * 2.0**30})
+    assert parts == ["b", "c", "d", "e"]
+    assert small == ["a: too small: the weights in fp8 need 628 GiB, a server on 8 devices uses at most 576 GiB"]
+    assert first_look._tried(["b"], room, {"fp8": 628 * 2.0**30}) == (8,)
+    assert first_look._tried(["b"], room, {"fp8": 576 * 2.0**30}) == (4, 8)
+
+
+def test_a_precision_that_fits_no_node_is_told_with_its_memory() -> None:
+    """Each of eight devices needs 100 GiB and has 80."""
+    rows = [*fitting("a", {4: 0, 8: 0}, 100 * 2.0**30), *fitting("b", {8: 40})]
+    found = first_look.reasons(rows, first_look.smallest(rows), {("a", "v"): 80 * 2.0**30, ("b", "v"): 1.0})
+    assert found == ["a, bf16: a request needs 800 GiB on 8 devices, which have 640 GiB"]
+
+
+def test_the_next_command_names_a_row_that_fits() -> None:
+    """The cheapest of the largest batch; without rows, larger nodes."""
+    rows = [
+        row | {"million_output_tokens_usd": {("a", 1): 1.0, ("b", 1): 9.0, ("b", 32): 2.0, ("c", 32): 3.0}.get((row["hardware"], row["batch"]))}
+        for row in first_look.smallest([*fitting("a", {8: 9}), *fitting("b", {2: 40}), *fitting("c", {1: 40})])
     ]
-    assert [(row["device_count"], row["batch"]) for row in first_look.smallest(rows)] == [(2, 1), (2, 32)]
+    assert first_look.following("m", rows) == "next: charz llm m --on b --precision bf16 --devices 2 --prompt 2000 --output 500"
+    assert first_look.following("m", rows[-1:]) == "next: charz llm m --on c --precision bf16 --prompt 2000 --output 500"
+    assert first_look.following("m", []) == "next: charz llm m --devices 8,16 --prompt 2000 --output 500"
 
 
-def test_active_parameters_are_counted_on_a_part_of_the_file() -> None:
+def test_active_parameters_leave_out_experts_that_a_token_does_not_choose() -> None:
     """Of 10 billion parameters 8 are experts', of which a token multiplies 2."""
     session: Any = Mock()
     session.connection().execute().fetchall.return_value = [(10e9, 8e9)]
-    session.asked().value.return_value = 2e9
-    assert first_look._parameters(session, "m", "l40s") == "m: 10.0 B parameters, 4.00 B active"
-    assert session.asked.call_args.args[0].hardware == ["l40s"]
+    scoped: Any = Mock()
+    scoped.value.return_value = 2e9
+    assert first_look._parameters(session, "m", scoped) == "m: 10.0 B parameters, 4.00 B active"
+    session.connection().execute().fetchall.return_value = [(999_885_952, None)]
+    assert first_look._parameters(session, "m", scoped) == "m: 1.00 B parameters, all active"
 
 
 def test_llm_tells_requests_and_first_tokens(file: Path) -> None:

@@ -37,6 +37,15 @@ def no_progress(_: str, __: int) -> contextlib.AbstractContextManager[Callable[[
     return contextlib.nullcontext(lambda _: None)
 
 
+Status = Callable[[], contextlib.AbstractContextManager[Callable[[str], None]]]
+"""Function that returns a context. The context yields a function to call with what is done from now on."""
+
+
+def no_status() -> contextlib.AbstractContextManager[Callable[[str], None]]:
+    """Report nothing of what is done."""
+    return contextlib.nullcontext(lambda _: None)
+
+
 @dataclass(frozen=True, slots=True)
 class Messages:
     """Receivers of a session's messages."""
@@ -47,6 +56,8 @@ class Messages:
     """Receiver of remarks: assumptions of an answer, and actions of charz."""
     progress: Progress = no_progress
     """Receiver of the progress of long work."""
+    status: Status = no_status
+    """Receiver of what is done now, in long work whose steps differ."""
 
     def once(self) -> Messages:
         """Return receivers that drop repeated lines."""
@@ -60,4 +71,4 @@ class Messages:
 
             return tell
 
-        return Messages(once(self.warn), once(self.remark), self.progress)
+        return Messages(once(self.warn), once(self.remark), self.progress, self.status)

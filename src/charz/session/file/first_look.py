@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..answer import Rows
 from ..core import Core
 from ..quantities import significant, size
 from ..question import Question
+from ..scoped import Scoped
 
-PARTS = ("rtx4090", "l40s", "h100_sxm5_80", "b200_sxm")
-"""Parts that engineers often own, from a workstation's to a data center's."""
+PARTS = ("rtx4090", "l40s", "h100_sxm5_80", "b200_sxm", "h200_sxm_141", "mi300x_192", "mi325x_256", "mi355x_288")
+"""Parts that engineers often own or rent; earlier parts are preferred."""
 
-POLICIES = ("bf16", "fp8")
+MOST_PARTS = 4
+"""Number of parts that are shown."""
+
+PLAIN, NARROW = "bf16", "fp8"
+"""Precision policies of the answer; a checkpoint's own policy replaces the second."""
 
 DEVICES = (1, 2, 4, 8)
 """Numbers of devices of a node that are tried."""
@@ -22,65 +27,138 @@ BATCHES = (1, 32)
 """Batches of a step: a request alone, and a small load."""
 
 _SHOWN = (
-    "model", "hardware", "backend", "engine_version", "precision", "device_count", "batch", "context", "most_requests", "ttft_s", "batch_ttft_s",
-    "tpot_s", "device_tokens_per_s", "million_prompt_tokens_usd", "million_output_tokens_usd", "peak_memory_byte",
+    "model", "hardware", "backend", "engine_version", "precision", "device_count", "batch", "context", "most_requests", "ttft_s", "tpot_s",
+    "device_tokens_per_s", "million_output_tokens_usd",
 )  # fmt: skip
+
+_ROOM = (
+    "SELECT hardware, MAX(dram_byte * (1 - reserve_fraction)) FROM part JOIN supported_backend AS s USING (hardware) JOIN backend USING (backend)"
+    " WHERE s.serves GROUP BY hardware"
+)
+"""Query for the memory of each part that a server uses."""
+
+_MEMORY = "SELECT hardware, backend, dram_byte - context_byte FROM part JOIN part_context USING (hardware)"
+"""Query for the memory of each part without the context of the process."""
+
+CONTEXT = 1024
+"""Context at which the cache of a token is told, which a sliding window makes smaller on average."""
+
+_SIZES = f"SELECT run.precision, weight_byte, (kv_cache_byte - lasting_cache_byte) / {CONTEXT} FROM run_memory ORDER BY 1"
 
 Record = dict[str, Any]
 
 
 def shown(session: Core, model: str) -> Rows | None:
-    """Report the sizes of a language model, and return the smallest node of each part that serves it; None without such a part."""
-    parts = [part for part in PARTS if part in session._names("hardware")]
-    if not parts:
+    """Report the sizes of a language model, and return the smallest node of four parts that serves it; None without such a part."""
+    room = dict(session.connection().execute(_ROOM).fetchall())
+    known = [part for part in PARTS if part in session._names("hardware") and room.get(part)]
+    if not known:
         return None
+    tell = session.messages.remark
+    stored = dict(session.connection().execute("SELECT model, stored_policy FROM model").fetchall())[model]
+    policies = tuple(dict.fromkeys((PLAIN, stored or NARROW)))
+    run = {"batch": 1, "phase": "decode", "context": CONTEXT}
+    sized = "h100_sxm5_80" if "h100_sxm5_80" in known else known[0]
+    scoped = session.asked(Question([model], [sized], precisions=policies, runs=[run], serves=True), "operator_work", "run_memory")
+    sizes = {policy: (weights, token) for policy, weights, token in scoped.execute(_SIZES).fetchall()}
+    tell(_parameters(session, model, scoped))
+    tell(_bytes(session, sizes))
+    weights = {policy: found[0] for policy, found in sizes.items()}
+    parts, small = chosen(known, room, weights)
+    for line in small:
+        tell(line)
+    if not parts:
+        part, needed = max(known, key=room.__getitem__), min(weights.values())
+        count = next(2**i for i in range(32) if 2**i * room[part] >= needed)
+        tell(f"no {DEVICES[-1]} devices are enough; next: charz llm {model} --on {part} --devices {count},{2 * count} --prompt 2000 --output 500")
+        return Rows(_SHOWN, [])
     serving: Any = session
-    answered: Rows = type(serving).llm.asked.rows(
-        serving, model, on=parts, precision=POLICIES, devices=DEVICES, batch=BATCHES
-    )
+    answered: Rows = type(serving).llm.asked.rows(serving, model, on=parts, precision=policies, devices=_tried(parts, room, weights), batch=BATCHES)
     rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
     kept = smallest(rows)
-    session.messages.remark(_parameters(session, model, parts[0]))
-    session.messages.remark(_bytes(session, rows))
-    asked = {(part, policy) for part in parts for policy in POLICIES}
-    for part, policy in sorted(asked - {(row["hardware"], row["precision"]) for row in kept}):
-        session.messages.remark(f"{part}, {policy}: does not fit {max(DEVICES)} devices, or does not run")
-    session.messages.remark(f"next: charz llm {model} --on {parts[-2 if len(parts) > 1 else -1]} --prompt 2000 --output 500")
+    for line in reasons(rows, kept, {(part, server): byte for part, server, byte in session.connection().execute(_MEMORY).fetchall()}):
+        tell(line)
+    tell(following(model, kept))
     return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered.views)
 
 
+def chosen(known: Sequence[str], room: Mapping[str, float], weights: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Choose the first parts on which the weights fit a node in the narrowest precision, and tell why an earlier one is left out."""
+    policy, needed = min(weights.items(), key=lambda pair: pair[1])
+    parts: list[str] = []
+    small: list[str] = []
+    for part in known:
+        if len(parts) == MOST_PARTS:
+            break
+        if room[part] * DEVICES[-1] >= needed:
+            parts.append(part)
+        else:
+            have = size(room[part] * DEVICES[-1])
+            small.append(f"{part}: too small: the weights in {policy} need {size(needed)}, a server on {DEVICES[-1]} devices uses at most {have}")
+    return parts, small
+
+
+def _tried(parts: Sequence[str], room: Mapping[str, float], weights: Mapping[str, float]) -> tuple[int, ...]:
+    """Return the numbers of devices on which the weights may fit one of the parts."""
+    most, least = max(room[part] for part in parts), min(weights.values())
+    return tuple(count for count in DEVICES if count * most >= least)
+
+
 def smallest(rows: Sequence[Record]) -> list[Record]:
-    """Return for each part and precision the rows of the smallest number of devices on which a request fits."""
-    least: dict[tuple[str, str], int] = {}
+    """Return for each part and precision the rows of the smallest number of devices on which every batch fits; where no node fits them all, those
+    of the smallest that fits a request, without the batches that do not fit."""
+    counts: dict[tuple[str, str], dict[int, int]] = {}
     for row in rows:
-        key = row["hardware"], row["precision"]
-        if row["fits_device"] and row["batch"] == 1:
-            least[key] = min(row["device_count"], least.get(key, row["device_count"]))
-    return [row for row in rows if least.get((row["hardware"], row["precision"])) == row["device_count"]]
+        fitting = counts.setdefault((row["hardware"], row["precision"]), {})
+        if row["fits_device"]:
+            fitting[row["device_count"]] = fitting.get(row["device_count"], 0) + 1
+    least = {key: min(fitting, key=lambda count: (-fitting[count], count)) for key, fitting in counts.items() if fitting}
+    return [row for row in rows if row["fits_device"] and least.get((row["hardware"], row["precision"])) == row["device_count"]]
 
 
-def _parameters(session: Core, model: str, part: str) -> str:
-    """Tell the parameters of a model, and those that a token uses: all but the experts that it does not choose. Their number is the same on
-    each part."""
+def reasons(rows: Sequence[Record], kept: Sequence[Record], memory: Mapping[tuple[str, str], float]) -> list[str]:
+    """Tell the memory that a part lacks in a precision that fits no node."""
+    shown = {(row["hardware"], row["precision"]) for row in kept}
+    lines = {}
+    for row in rows:
+        key, count = (row["hardware"], row["precision"]), row["device_count"]
+        if key not in shown and count == DEVICES[-1] and row["batch"] == BATCHES[0] and row["peak_memory_byte"] is not None:
+            need, have = (f"{count * byte / 2**30:,.0f} GiB" for byte in (row["peak_memory_byte"], memory[row["hardware"], row["backend"]]))
+            lines[key] = f"{', '.join(key)}: a request needs {need} on {count} devices, which have {have}"
+    return list(lines.values())
+
+
+def following(model: str, kept: Sequence[Record]) -> str:
+    """Return the next command, for the cheapest row of the largest batch."""
+    if not kept:
+        return f"next: charz llm {model} --devices {DEVICES[-1]},{2 * DEVICES[-1]} --prompt 2000 --output 500"
+    largest = [row for row in kept if row["batch"] == max(row["batch"] for row in kept)]
+    best = min(largest, key=lambda row: (row["million_output_tokens_usd"] is None, row["million_output_tokens_usd"] or 0.0))
+    devices = f" --devices {best['device_count']}" if best["device_count"] > 1 else ""
+    return f"next: charz llm {model} --on {best['hardware']} --precision {best['precision']}{devices} --prompt 2000 --output 500"
+
+
+def _parameters(session: Core, model: str, scoped: Scoped) -> str:
+    """Tell the parameters of a model, and those that a token uses: all but the experts that it does not choose."""
     query = "SELECT parameter_count, expert_parameter_count FROM model LEFT JOIN expert_parameter USING (model) WHERE model = ?"
     ((count, experts),) = session.connection().execute(query, [model]).fetchall()
     if not experts:
         return f"{model}: {_billions(count)} parameters, all active"
-    run = {"batch": 1, "phase": "decode", "context": 1024}
-    scoped = session.asked(Question([model], [part], precisions=["bf16"], runs=[run], serves=True), "operator_work")
-    used = scoped.value("SELECT SUM(macs) FROM operator_work SEMI JOIN (FROM operator_split WHERE is_expert) USING (model, operator_id)")
+    used = scoped.value(
+        "SELECT SUM(macs) FROM operator_work SEMI JOIN (FROM operator_split WHERE is_expert) USING (model, operator_id) WHERE precision = ?", [PLAIN]
+    )
     return f"{model}: {_billions(count)} parameters, {_billions(count - experts + (used or 0.0))} active"
 
 
 def _billions(count: float) -> str:
+    count = float(f"{count:.3g}")
     return f"{significant(count / 1e9)} B" if count >= 1e9 else f"{significant(count / 1e6)} M"
 
 
-def _bytes(session: Core, rows: Sequence[Record]) -> str:
+def _bytes(session: Core, sizes: Mapping[str, tuple[float, float]]) -> str:
     """Tell the bytes of the weights by precision, and of the cache of a token in the precision's format and in 8 bits."""
-    alone = {row["precision"]: row for row in rows if row["device_count"] == 1 and row["batch"] == 1}
-    weights = ", ".join(f"{size(row['weight_byte'])} in {policy}" for policy, row in sorted(alone.items()))
-    token = next((row["kv_cache_token_byte"] for row in alone.values()), None)
+    weights = ", ".join(f"{size(found)} in {policy}" for policy, (found, _) in sizes.items())
+    token = next((found for _, found in sizes.values()), None)
     bits = dict(session.connection().execute("SELECT precision, bits FROM precision WHERE precision IN ('bf16', 'fp8_e4m3')").fetchall())
     narrow = None if token is None else token * bits["fp8_e4m3"] / bits["bf16"]
     return f"weights: {weights}; KV cache of a token: {size(token)} in bf16, {size(narrow)} with --kv-precision fp8_e4m3"

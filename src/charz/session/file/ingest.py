@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,11 +102,8 @@ class Ingest(Sql):
         An `nn.Module` is neither changed nor run; its inputs are a tensor, a tuple or mapping of tensors, or shapes as texts. With `--engine`,
         the engine's workers trace the models in `--jobs` tasks; charz must be installed there.
         """
-        from charz.ingest.run import run
         from charz.ingest.sources.listing import names_of
-        from charz.sql import maintain
 
-        changing = functools.partial(self.changing, fills=False, is_engine_done=True)
         if hasattr(models, "forward"):
             return self._closing([self._live(models, inputs, name, train, force)], no_answers)
         wanted = _listed(models)
@@ -124,6 +121,21 @@ class Ingest(Sql):
         specs = _specs(wanted, all_, _listed(settings), inputs=tuple(_listed(inputs)), **options)
         if name is not None:
             specs = [_named(specs, name)]
+        with self.messages.status() if len(specs) == 1 else contextlib.nullcontext(_unsaid) as status:
+            outcomes = self._traced(specs, jobs, force, status)
+            if not self.access.engine:
+                status("evaluating first answers")
+                return self._closing(outcomes, no_answers)
+        self._fill_answers(outcomes, no_answers)  # the rows that the engine reads are outdated now
+        found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
+        return Rows(("model", "state", "message"), found, is_failure=any(outcome.state == "failed" for outcome in outcomes))
+
+    def _traced(self, specs: Sequence[Spec], jobs: int, force: bool, status: Callable[[str], None]) -> list[Outcome]:
+        """Trace models, write their rows, and report each when it is done."""
+        from charz.ingest.run import run
+        from charz.sql import maintain
+
+        changing = functools.partial(self.changing, fills=False, is_engine_done=True)
         finished: Counter[str] = Counter()
         with self.messages.progress("ingest", len(specs)) as done:
 
@@ -137,7 +149,8 @@ class Ingest(Sql):
 
             try:
                 trace = self._elsewhere(jobs)
-                outcomes = run(specs, changing, functools.partial(maintain.add_runs, commits=True), jobs, force, report, trace, self._reading)
+                add_runs = functools.partial(maintain.add_runs, commits=True)
+                return run(specs, changing, add_runs, jobs, force, report, trace, self._reading, status)
             except BaseException as error:
                 if not is_interrupt(error):
                     raise
@@ -146,11 +159,6 @@ class Ingest(Sql):
                     f"interrupted: {kept} of {len(specs)} models are kept; the same command continues"
                 )
                 raise
-        if self.access.engine:  # the rows that the engine reads are outdated now
-            self._fill_answers(outcomes, no_answers)
-            found = [(outcome.model, outcome.state, outcome.message) for outcome in outcomes]
-            return Rows(("model", "state", "message"), found, is_failure=finished["failed"] > 0)
-        return self._closing(outcomes, no_answers)
 
     def _reading(self) -> contextlib.AbstractContextManager[duckdb.DuckDBPyConnection]:
         return contextlib.nullcontext(self.connection(create=True))
@@ -165,7 +173,10 @@ class Ingest(Sql):
             return
         lacking = answers.missing(self.connection(), models)
         if lacking.work > INGESTED_U:
-            self.messages.remark(f"{lacking.count:,} answers are not at hand: reports evaluate them when asked; `charz refresh` keeps them all")
+            self.messages.remark(
+                f"{lacking.count:,} predictions of standard runs are left out, since they take long: a command evaluates those that it needs;"
+                " `charz refresh` stores them all"
+            )
         if not 0.0 < lacking.work <= INGESTED_U:
             return
         try:
@@ -254,6 +265,10 @@ class Ingest(Sql):
         query = "SELECT has_context AND NOT is_training FROM model WHERE model = ?"
         ((serves,),) = self.connection().execute(query, [model]).fetchall()
         return bool(serves)
+
+
+def _unsaid(_: str) -> None:
+    """Tell nothing."""
 
 
 def _specs(given: Sequence[str], source: str | None, settings: Sequence[str], **options: object) -> list[Spec]:
