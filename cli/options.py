@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import math
 import types
@@ -181,7 +180,7 @@ def _answer(
     def asked(section: str | None) -> tuple[str, Rows, Texts]:
         rows = rows_of(session, method, changes, **given, **({"section": section} if section else {}))
         found.append(rows)
-        return section or "", rows, functools.partial(session.texts, rows.views)
+        return section or "", rows, lambda: session.texts(rows.views) | dict(rows.texts)
 
     is_page = format in (Format.table, Format.markdown) and target.out is None
     if sections and chosen is None and (is_full or is_page):

@@ -32,7 +32,7 @@ TABLE_ROWS = 400
 _CONDITIONS = frozenset(
     {
         "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "sequence", "context",
-        "phase", "power", "scenario_id",
+        "phase", "power", "scenario_id", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
     }
 )  # fmt: skip
 """Columns that move to a heading above a table if they are equal in all rows."""
@@ -233,7 +233,7 @@ def _cells(
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts, bare: Collection[str] = ()) -> str:
     """Format a table below a caption with the conditions that all rows share. A single row of many columns is formatted as a list."""
     headers = quantities.headers(columns, bare)
-    is_list = len(cells) == 1 and len(columns) >= FACTS_COLUMNS
+    is_list = len(cells) == 1 and (len(columns) >= FACTS_COLUMNS or "launch" in columns)
     same = [
         i
         for i, name in enumerate(columns)

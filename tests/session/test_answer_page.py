@@ -90,7 +90,7 @@ def test_the_command_of_a_page() -> None:
 
 PAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "llm": ("decoder", {"batch": "1,8", "context": 64, "launch": "vllm"}, ["speed", "memory", "launch", "remarks", "table"]),
-    "serve": ("decoder", {"input": 64, "output": 16, "rate": "1,2"}, ["speed", "load", "table"]),
+    "serve": ("decoder", {"input": 64, "output": 16, "rate": "1,2"}, ["speed", "load", "memory", "table"]),
     "compare": ("small", {"batch": "1,8"}, ["time", "memory", "table"]),
     "recommend": ("small", {"batch": "1,8"}, ["time", "memory", "table"]),
 }

@@ -15,7 +15,8 @@ from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
 
 SERVER = Server(Curve([1.0, 101.0], [0.011, 0.111]), steps=100.0, prompt_s=0.05, first_s=0.05, most=50.0)
-COSTS = {"prompt_j": 2.0, "step_j": Curve([1.0], [0.5]), "static_w": 10.0, "usd_per_hour": 3.6, "is_simulated": False}
+NO_MEMORY: dict[str, Any] = {"weight_byte": None, "cache_byte": None, "peak_byte": None, "prompt_byte": 0.0}
+COSTS = {"prompt_j": 2.0, "step_j": Curve([1.0], [0.5]), "static_w": 10.0, "usd_per_hour": 3.6, "is_simulated": False, **NO_MEMORY}
 
 
 def row(rate: float | None = None, flight: int | None = None, server: Server = SERVER, accepted: float = 1.0, **objectives: float) -> dict[str, Any]:
@@ -191,3 +192,61 @@ def test_experts_over_replicas(experts: Path) -> None:
     assert all(four["tpot_s"] < one["tpot_s"]) and all(four["requests_per_s"] > one["requests_per_s"])
     step = alone.filter(phase="decode", split="dp4 ep4")["latency_s"].item()
     assert four["tpot_p50_s"][0] == pytest.approx(step, rel=0.1)
+
+
+def test_load_and_memory_of_a_row() -> None:
+    """At half of the largest rate the load is a half. Fifty requests of 10 bytes of cache need 100 + 500 bytes and 7 more; a prompt needs 700."""
+    memory: dict[str, Any] = {
+        "weight_byte": 100.0, "cache_byte": Curve([1.0, 2.0], [10.0, 20.0]), "peak_byte": Curve([1.0, 2.0], [117.0, 127.0]), "prompt_byte": 0.0,
+    }  # fmt: skip
+    assert serve.memory_of(SERVER, memory) == {"weight_byte": 100.0, "kv_cache_byte": 500.0, "peak_memory_byte": 607.0}
+    assert serve.memory_of(SERVER, memory | {"prompt_byte": 700.0})["peak_memory_byte"] == 700.0
+    assert row(SERVER.capacity / 2)["load_fraction"] == pytest.approx(0.5)
+    closed = row(flight=1)
+    assert closed["load_fraction"] == pytest.approx(closed["requests_per_s"] / closed["saturation_per_s"])
+
+
+def test_a_pipeline_by_hand() -> None:
+    """Each of two stages has a batch of its own: steps of 20 ms serve 2 and 4 requests, of which 20 fit. A prompt is there after 50 ms, and keeps a
+    stage for 25; a step of both stages takes twice the energy of a batch."""
+    rows = [run(1, 1, 0.01, pass_s=0.005), run(2, 1, 0.02, pass_s=0.01), run(1, 500, 0.05, context=500, pass_s=0.025)]
+    made = server_rows.served(rows, 600, 500, None, 1, stages=2)
+    assert made is not None
+    server, costs = made
+    assert (server.step_s(2.0), server.step_s(4.0), server.most) == pytest.approx((0.01, 0.02, 20.0))
+    assert (server.first_s, server.prompt_s, server.most_prompts) == pytest.approx((0.05, 0.025, 1.0))
+    assert (costs["step_j"](4.0), costs["prompt_j"]) == pytest.approx((0.4, 0.5))
+
+
+def test_a_prompt_in_chunks_by_hand() -> None:
+    """A prompt of 500 tokens takes five chunks of 100 tokens, of 12 ms each; a step takes one of them."""
+    rows = [run(1, 1, 0.01), run(1, 100, 0.012, context=300), run(1, 500, 0.05, context=500)]
+    made = server_rows.served(rows, 600, 500, None, 1, chunk=100)
+    assert made is not None
+    assert (made[0].first_s, made[0].prompt_s, made[0].most_prompts) == pytest.approx((0.06, 0.06, 0.2))
+    assert made[1]["prompt_j"] == pytest.approx(0.6)
+    larger = server_rows.served([run(1, 1, 0.01), run(1, 500, 0.05, context=500), run(2, 500, 0.08, context=500)], 600, 500, None, 1, chunk=1000)
+    assert larger is not None and (larger[0].prompt_s, larger[0].chunk_s, larger[0].most_prompts) == pytest.approx((0.03, 0.02, 2.0))
+
+
+def test_rows_of_a_split() -> None:
+    alone, pair = {"device_count": 1}, {"device_count": 4, "tensor": 2, "pipeline": 2, "expert": 1}
+    assert server_rows.of_split([alone, pair], 1) == [alone]
+    assert server_rows.of_split([alone, pair], 2, 2) == [pair] and server_rows.of_split([alone, pair], 4) == []
+
+
+def test_splits_are_compared_and_started(file: Path) -> None:
+    """Two devices halve the large weights of each. Two stages cost twice as much for the same rate. One command has a
+    flag for each degree, and for the chunk."""
+    asked: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "precision": "fp16", "input": 64, "output": 16, "rate": 1}
+    with charz.open(file) as db:
+        found = db.serve("decoder", devices="1,2", chunk=32, **asked)
+        staged = db.serve("decoder", pipeline="1,2", **asked)
+        command = db.serve("decoder", pipeline=2, chunk=32, launch="vllm", **(asked | {"backend": None}))
+    assert found["split"].to_list() == ["one", "tp2"] and found["device_count"].to_list() == [1, 2]
+    weights = found["weight_byte"].to_list()
+    assert 0.4 < weights[1] / weights[0] < 0.8
+    assert staged["split"].to_list() == ["one", "pp2"] and staged["device_count"].to_list() == [1, 2]
+    assert staged["million_tokens_usd"].to_list() == pytest.approx([staged["million_tokens_usd"][0], 2 * staged["million_tokens_usd"][0]])
+    (words,) = command["launch"]
+    assert "--pipeline-parallel-size 2" in words and "--max-num-batched-tokens 32" in words and "--max-model-len 80" in words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,8 +90,9 @@ def test_a_trace_is_replayed() -> None:
     plan = serve.plan_of("m", given, 50, 0.0, serve.Speculation(), (1, 1), (0.06, 0.01))
     server = Server(Curve([1.0, 101.0], [0.011, 0.111]), 5.0, prompt_s=0.05, first_s=0.05, most=50.0)
     asked = serve.of_trace(server, plan, given)
-    costs = {"prompt_j": None, "step_j": None, "static_w": None, "usd_per_hour": 3600.0, "is_simulated": False}
-    found = dict(zip(serve.COLUMNS[7:], serve.row_of(server, plan, asked, costs), strict=True))
+    unknown = ("prompt_j", "step_j", "static_w", "weight_byte", "cache_byte", "peak_byte")
+    costs: dict[str, Any] = {**dict.fromkeys(unknown), "usd_per_hour": 3600.0, "is_simulated": False}
+    found = dict(zip(serve.COLUMNS[serve.COLUMNS.index("rate_per_s") :], serve.row_of(server, plan, asked, costs), strict=True))
     assert (found["rate_per_s"], found["concurrency"], found["is_saturated"]) == (0.5, None, False)
     assert [found[f"request_{name}_s"] for name in ("mean", "p50", "p99")] == pytest.approx([0.105, 0.05, 0.16])
     assert found["requests_per_s"] == pytest.approx(2 / 2.05)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -41,6 +41,8 @@ class Rows:
     """Columns printed without conversion, because their unit is unknown in spite of the ending of their names."""
     header: str = ""
     """Model, part and conditions common to all rows, printed above the table if no column contains them."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Descriptions of columns that no view describes, or that mean something else than in the view."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""

@@ -15,7 +15,7 @@ Target = tuple[str, str, str]
 Row = dict[str, Any]
 
 _RUN = ("hardware", "backend", "precision", "scenario_id")
-_KIND = ("hardware", "backend", "precision", "phase", "context", "sequence")
+_KIND = ("hardware", "backend", "precision", "split", "tensor", "phase", "context", "sequence")
 """Columns of runs that differ by batch alone."""
 
 
@@ -33,7 +33,8 @@ def by_target(scoped: Scoped) -> dict[Target, list[Row]]:
 
 
 def of_replicas(scoped: Scoped) -> dict[Target, list[Row]]:
-    """Group the rows of every run by target where one batch runs on each of the replicas that share the experts of a model."""
+    """Group the rows of every run by target where one batch runs on each of the replicas that share the experts of a model, in each stage of a
+    pipeline."""
     runs: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(scoped.records("SELECT * FROM serving_split"), key=lambda row: row["batch"]):
         runs.setdefault(tuple(row[name] for name in _KIND), []).append(row)
@@ -47,8 +48,8 @@ def of_replicas(scoped: Scoped) -> dict[Target, list[Row]]:
 def _of_replica(row: Row, most: int | None, sample_byte: float | None) -> Row:
     tokens = row["batch"] * row["data"] * row["sequence"]
     energy_j = None if row["token_j"] is None else row["token_j"] * tokens
-    cache_byte = row["kv_cache_byte"] / row["data"]
-    return row | {"energy_j": energy_j, "kv_cache_byte": cache_byte, "largest_batch": most, "sample_byte": sample_byte}
+    added = {"cache_byte": row["kv_cache_byte"], "kv_cache_byte": row["kv_cache_byte"] / row["data"]}
+    return row | added | {"energy_j": energy_j, "largest_batch": most, "sample_byte": sample_byte}
 
 
 def largest_of(free_byte: Mapping[int, float | None]) -> tuple[int | None, float | None]:
@@ -69,16 +70,14 @@ def largest_of(free_byte: Mapping[int, float | None]) -> tuple[int | None, float
 
 def _grouped(scoped: Scoped, rows: Iterable[Row]) -> dict[Target, list[Row]]:
     """Add what a run and a backend state to rows, and group them by target."""
-    memory = {number: known for number, *known in scoped.execute(_MEMORY).fetchall()}
+    memory = {tuple(run): known for *run, known in scoped.execute(_MEMORY).fetchall()}
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
     launch = dict(scoped.execute("SELECT scenario_id, launch_s FROM prompt_launch").fetchall())
     found: dict[Target, list[Row]] = {}
     for row in rows:
-        cache_byte, held_byte = memory[row["scenario_id"]]
-        added = {
-            "chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0, "held_byte": held_byte,
-        }  # fmt: skip
-        found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append({"kv_cache_byte": cache_byte} | row | added)
+        known = memory[row["backend"], row["precision"], row["scenario_id"]]
+        added = {"chunk_tokens": chunk[row["backend"]], "prompt_launch_s": launch.get(row["scenario_id"]) or 0.0, "held_byte": known["held_byte"]}
+        found.setdefault((row["hardware"], row["backend"], row["precision"]), []).append(known | row | added)
     return found
 
 
@@ -88,7 +87,15 @@ def _known(scoped: Scoped, view: str, columns: Sequence[str]) -> dict[tuple[Any,
     return {tuple(row[name] for name in _RUN): {name: row[name] for name in columns} for row in rows}
 
 
-_MEMORY = "SELECT run.scenario_id, kv_cache_byte, weight_byte + buffer_byte FROM run_memory"
+_MEMORY = (
+    "SELECT run.backend, run.precision, run.scenario_id,"
+    " {weight_byte: weight_byte, kv_cache_byte: kv_cache_byte, cache_byte: kv_cache_byte, held_byte: weight_byte + buffer_byte} FROM run_memory"
+)
+
+
+def of_split(rows: Iterable[Row], devices: int, pipeline: int = 1, expert: int = 1) -> list[Row]:
+    """Return the rows of a split among those of several splits. `devices` share each kernel."""
+    return [row for row in rows if (row.get("tensor", row["device_count"]), row.get("pipeline", 1), row.get("expert", 1)) == (devices, pipeline, expert)]
 
 
 def with_draft(rows: list[Row], drafts: list[Row], drafted: int, replicas: int = 1) -> list[Row]:
@@ -117,34 +124,45 @@ def _drafted(row: Row, draft: Row, count: int, replicas: int) -> Row:
 
 
 def served(
-    rows: list[Row], context: int, given: int, apart: Row | None, parts: int, replicas: int = 1
+    rows: list[Row], context: int, given: int, apart: Row | None, parts: int, replicas: int = 1, stages: int = 1, chunk: int | None = None
 ) -> tuple[Server, dict[str, Any]] | None:
     """Build a target's server from its steps and prompts, and its costs; None where no request fits.
 
     A step runs one batch on each of the replicas, and so does a chunk of prompts. `energy_j` and `device_count` are those of all replicas.
+    Each of the `stages` of a pipeline has a batch of its own: a step lasts until a batch has passed all stages, and prompts follow each other at
+    the pace of a stage. A prompt longer than a `chunk` of tokens is a row of one chunk for each of its chunks.
     """
+    pieces = [r for r in rows if chunk is not None and chunk < given and (r["phase"], r["sequence"]) == ("prefill", chunk)]
+    rows = [r for r in rows if r not in pieces]
     steps = sorted((r for r in rows if r["context"] == context and r["sequence"] != given), key=lambda r: r["batch"])
     prompts = sorted((r for r in rows if r["sequence"] == given and r not in steps), key=lambda r: r["batch"])
+    prompts = [in_pieces(r, pieces[0], given / chunk) for r in prompts[:1]] if pieces and chunk else prompts
     if not steps or not prompts or any(r["latency_s"] is None for r in (*steps, *prompts)):
         return None
     most = steps[0]["largest_batch"]
     if not most:
         return None
     alone = prompts[0]
-    chunk = max(1, int((alone["chunk_tokens"] or given) // given))
-    full = next((r for r in prompts if r["batch"] == chunk), alone)
-    batches = [float(r["batch"] * replicas) for r in steps]
+    chunk_tokens = chunk or alone["chunk_tokens"] or given
+    full = next((r for r in prompts if r["batch"] == max(1, int(chunk_tokens // given))), alone)
+    batches = [float(r["batch"] * replicas * stages) for r in steps]
     costs = {
         "prompt_j": None if full["energy_j"] is None else full["energy_j"] / (full["batch"] * replicas),
-        "step_j": None if any(r["energy_j"] is None for r in steps) else Curve(batches, [r["energy_j"] for r in steps]),
+        "step_j": None if any(r["energy_j"] is None for r in steps) else Curve(batches, [stages * r["energy_j"] for r in steps]),
         "static_w": None if alone["static_w"] is None else alone["static_w"] * alone["device_count"],
         "usd_per_hour": None
         if alone["price_usd_per_hour"] is None
         else alone["price_usd_per_hour"] * alone["device_count"],
         "is_simulated": alone["is_simulated"],
+        "engine_version": alone.get("engine_version"),
+        "kv_precision": alone.get("kv_precision"),
+        "weight_byte": steps[0].get("weight_byte"),
+        "cache_byte": _bytes(batches, steps, "cache_byte"),
+        "peak_byte": _bytes(batches, steps, "peak_memory_byte"),
+        "prompt_byte": max((r["peak_memory_byte"] for r in (alone, full) if r.get("peak_memory_byte") is not None), default=0.0),
     }
-    device_s = max(alone["latency_s"] - alone["prompt_launch_s"], 0.0)
-    together_s = device_s if full is alone else max(full["latency_s"] - alone["latency_s"], 0.0) / (full["batch"] - alone["batch"])
+    device_s = max(_paced_s(alone) - alone["prompt_launch_s"], 0.0)
+    together_s = device_s if full is alone else max(_paced_s(full) - _paced_s(alone), 0.0) / (full["batch"] - alone["batch"])
     prompt_s, chunk_s = together_s / replicas, max(device_s - together_s, 0.0)
     first_s, prompts_per_s = alone["latency_s"], float("inf")
     if apart is not None:
@@ -159,9 +177,27 @@ def served(
         )
     # A step that verifies draft tokens runs as a captured graph, unlike a prompt of as many tokens.
     curve = Curve(batches, [r["latency_s"] - r["prompt_launch_s"] for r in steps])
-    in_chunk = (alone["chunk_tokens"] or given) / given
+    in_chunk = chunk_tokens / given
     most_prompts = replicas * (float(full["batch"]) if in_chunk >= 1.0 else in_chunk)
     server = Server(
-        curve, 0.0, prompt_s, first_s, float(most * replicas), prompts_per_s, chunk_s, most_prompts, parts if apart is not None else 0
+        curve, 0.0, prompt_s, first_s, float(most * replicas * stages), prompts_per_s, chunk_s, most_prompts, parts if apart is not None else 0
     )
     return server, costs
+
+
+def _paced_s(row: Row) -> float:
+    """Return the time from a run to the next, which stages of a pipeline make shorter than the time of a run. [s]"""
+    paced = row.get("pass_s")
+    return float(row["latency_s"] if paced is None else paced)
+
+
+def _bytes(batches: list[float], rows: list[Row], column: str) -> Curve | None:
+    """Return the bytes of a device by running requests; None where some are unknown. Two batches give the bytes of another one."""
+    values = [row.get(column) for row in rows]
+    return None if any(value is None for value in values) else Curve(batches, [float(value) for value in values if value is not None])
+
+
+def in_pieces(prompt: Row, piece: Row, count: float) -> Row:
+    """Return the row of a prompt that is computed in pieces: their times and energies add up, and each needs the memory of one."""
+    summed = {name: count * piece[name] for name in ("latency_s", "energy_j", "pass_s", "prompt_launch_s") if piece.get(name) is not None}
+    return prompt | summed | {"peak_memory_byte": piece.get("peak_memory_byte")}

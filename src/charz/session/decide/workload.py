@@ -110,16 +110,16 @@ class Workload(serve.Serve):
             return Rows(_RUNS, [])
         given = trace.read(file, arrives=True)
         plan = serve.plan_of(model, given, slots, 0.0, serve.Speculation(), (devices, 1), objectives)
-        kept = {"device_count": devices if devices > 1 else None}
         found = [
             (key, server, serve.of_trace(server, plan, given), costs)
-            for key, server, costs in self._servers(plan, parts, *taken, kept, slots, (None, 1))
+            for _, key, server, costs in self._servers([plan], parts, *taken, {}, slots, (None, 1))
         ]
         rows = [
-            (model, *key, devices, plan.input, plan.output, *serve.row_of(server, plan, asked, costs))
+            (model, *key, plan.split, devices, plan.input, plan.output, *serve.row_of(server, plan, asked, costs))
             for key, server, asked, costs in found
         ]
-        return Rows(serve.COLUMNS, sorted(rows, key=lambda row: tuple(map(str, row[1:4]))), ("llm_serving",), any(one[2].load.is_saturated for one in found))
+        rows.sort(key=lambda row: tuple(map(str, row[1:4])))
+        return Rows(serve.COLUMNS, rows, ("llm_serving",), any(one[2].load.is_saturated for one in found), texts=serve.TEXTS)
 
     def _done(self, work: Work, part: str) -> list[Record]:
         """Return each run on the part with its count, total time and share of the workload's time."""

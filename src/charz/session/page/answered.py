@@ -35,7 +35,7 @@ MOST_BARS = 24
 def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Sequence[str]) -> bytes:
     """Render the page of an answer."""
     command = _command(name, asked)
-    table = Table(rows.columns, rows.fetch(), "", session.texts(rows.views), "Table", command)
+    table = Table(rows.columns, rows.fetch(), "", session.texts(rows.views) | dict(rows.texts), "Table", command)
     records = table.records()
     limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
     query = "SELECT hardware, backend, dram_byte, reserve_fraction FROM part CROSS JOIN backend"
