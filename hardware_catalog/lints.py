@@ -52,7 +52,8 @@ WITHOUT_SILICON = ("announced", "simulated")
 class Context:
     """The catalog that a part is checked against."""
 
-    sources: frozenset[str]
+    documents: dict[str, Source]
+    """Known sources by name."""
     confidences: frozenset[str]
     precisions: dict[str, float]
     """Bits by precision; empty if the catalog has no precision table."""
@@ -85,7 +86,7 @@ def context_of(tables: dict[type[Row], list[Row]]) -> Context:
     taken = {row.hardware: row.hardware for row in tables.get(Hardware, []) if isinstance(row, Hardware)}
     aliases = {row.alias: row.hardware for row in tables.get(HardwareAlias, []) if isinstance(row, HardwareAlias)}
     return Context(
-        sources=frozenset(row.source_id for row in tables.get(Source, []) if isinstance(row, Source)),
+        documents={row.source_id: row for row in tables.get(Source, []) if isinstance(row, Source)},
         confidences=frozenset(row.confidence for row in tables.get(Confidence, []) if isinstance(row, Confidence)),
         precisions={row.precision: row.bits for row in tables.get(Precision, []) if isinstance(row, Precision)},
         families=tuple(row.family for row in tables.get(HardwareFamily, []) if isinstance(row, HardwareFamily)),
@@ -116,7 +117,7 @@ UNKNOWN_SOURCE = "describe it under `sources:` in the same file, or cite one of 
 
 def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
     """Find numbers with an undescribed source or confidence, and derived ones without formula."""
-    known = context.sources | {source.source_id for source in part.sources}
+    known = context.documents.keys() | {source.source_id for source in part.sources}
     for place, number in part.numbers.items():
         if number.source not in known:
             yield Problem(part.path, f"{place}.source", number.source, UNKNOWN_SOURCE)
@@ -131,10 +132,11 @@ def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
 
 
 def repeated_source(part: Part, context: Context) -> Iterator[Problem]:
-    """Find sources of the part's own file whose name another document has."""
+    """Find sources of the part's own file whose name another document has. Variants of a chip describe one document in the same words."""
     for own in part.sources:
-        if own.source_id in context.sources:
-            remedy = "another document has this name: choose another"
+        known = context.documents.get(own.source_id)
+        if known is not None and known != own:
+            remedy = f"another document has this name ({known.locator}): choose another, or describe it in the same words"
             yield Problem(part.path, f"sources.{own.source_id}", own.locator, remedy)
 
 

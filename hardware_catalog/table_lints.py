@@ -38,7 +38,7 @@ def _table_references(
         yield from _repeated_keys(path, row_type, rows)
         for row in rows:
             source = getattr(row, "source_id", None)
-            if source is not None and source not in context.sources:
+            if source is not None and source not in context.documents:
                 yield Problem(
                     path, f"{_key(row)}.source_id", source, "add the source to tables/source.csv or cite one of it"
                 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import duckdb
 
@@ -49,6 +49,24 @@ def bulk(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         elif changed := {number for number, _ in scenarios ^ _scenarios(connection)}:
             add_runs(connection, scenarios=sorted(changed))
         answers.forget_changed(connection, parts)
+
+
+@contextlib.contextmanager
+def one_part(connection: duckdb.DuckDBPyConnection, part: str, tables: Collection[str]) -> Iterator[None]:
+    """Insert the facts of one new part into some tables without running triggers for each statement. At the end the rows of the part are
+    computed once; those of its architecture too, if it has efficiencies to lend."""
+    if not triggers.are_kept(connection):
+        with bulk(connection):
+            yield
+        return
+    settled = {(table.TABLE, "UPDATE") for table, *_ in restate.ratios() if table.TABLE in tables}
+    with triggers.silenced(connection, {(table, "INSERT") for table in tables} | settled):
+        yield
+        restate.settle(connection)
+    lends = "SELECT 1 FROM efficiency WHERE scope = CONCAT('hardware:', $1)"
+    same = f"SELECT architecture FROM shipped_part WHERE hardware = $1 AND EXISTS ({lends})"
+    parts = f"SELECT $1 UNION SELECT hardware FROM shipped_part WHERE architecture IN ({same})"
+    connection.execute(f"INSERT INTO {triggers.PARTS.table} {parts}", [part])
 
 
 def add_models(connection: duckdb.DuckDBPyConnection, *, models: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -180,6 +180,20 @@ def suspended(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     drop(connection)
     yield
     install(connection)
+
+
+@contextlib.contextmanager
+def silenced(connection: duckdb.DuckDBPyConnection, events: Collection[tuple[str, str]]) -> Iterator[None]:
+    """Drop the triggers of some facts and events for the duration of the block, in the caller's transaction, and create them again with
+    the text that the engine reports."""
+    listed = connection.execute("SELECT table_name, trigger_name, event FROM maintenance_trigger").fetchall()
+    wanted = {(table, name) for table, name, event in listed if (table, event) in events}
+    dropped = [(table, name, schema, sql) for table, name, schema, sql in _present(connection) if (table, name) in wanted]
+    for table, name, schema, _ in dropped:
+        connection.execute(f"DROP TRIGGER {ddl.quote(name)} ON {ddl.quote(schema)}.{ddl.quote(table)}")
+    yield
+    for *_, sql in dropped:
+        connection.execute(sql)
 
 
 @contextlib.contextmanager

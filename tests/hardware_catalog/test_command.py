@@ -10,8 +10,9 @@ import pytest
 
 from charz.cli.dispatch import run
 from charz.hardware_catalog import loader
+from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.sql import triggers
+from charz.sql import maintain, triggers
 
 
 def charz(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -57,6 +58,27 @@ def test_own_part_from_add_to_remove(
     assert "already has the shipped catalog" in charz(capsys, "hardware", "sync", "--db", db)[2]
     assert charz(capsys, "hardware", "remove", "small_gpu", "--db", db)[0] == 0
     assert charz(capsys, "hardware", "remove", "t4", "--db", db)[0] == 2
+
+
+@pytest.mark.slow("adds and removes parts")
+def test_variants_of_a_chip_cite_one_document(write_part: Callable[..., Path], tmp_path: Path) -> None:
+    """The second variant repeats the document's words and the tables then equal a recomputation; other words need another name. The
+    document stays as long as a part cites it."""
+    sheet = 'sources: {my_sheet: {kind: vendor_doc, locator: "sheet, page 1", what: numbers}}\n'
+    own = "source: assumption, confidence: assumed}\n    lanes"
+    cited = {own: own.replace("assumption", "my_sheet").replace("assumed", "vendor_doc")}
+    with Session(tmp_path / "own.duckdb") as session:
+        for name in ("small_gpu", "smaller_gpu"):
+            path = write_part({"id: small_gpu": f"id: {name}", "name: Small GPU": f"name: {name}"} | cited)
+            path.write_text(path.read_text() + sheet)
+            session.hardware.add(path)
+        assert maintain.differences(session.connection()) == {}
+        path.write_text(path.read_text().replace("page 1", "page 2").replace("id: smaller_gpu", "id: third"))
+        with pytest.raises(CharzError, match=r"another document has this name \(sheet, page 1\)"):
+            session.hardware.add(path)
+        for name, left in (("small_gpu", 1), ("smaller_gpu", 0)):
+            session.hardware.remove(name)
+            assert session.sql("SELECT count(*) AS n FROM source WHERE source_id = 'my_sheet'")["n"][0] == left
 
 
 def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]) -> None:

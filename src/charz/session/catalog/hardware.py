@@ -327,17 +327,33 @@ def _check_family(connection: duckdb.DuckDBPyConnection, family: str) -> None:
 
 def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = False) -> str:
     """Add the part of a file after checks against the database, and return its id."""
-    from charz.hardware_catalog import loader, part_file
+    from charz.hardware_catalog import part_file
     from charz.schema import database
     from charz.sql import maintain
 
     wanted = part_file.read(file).hardware
-    with maintain.bulk(connection):
-        if replace:
+    if replace:
+        with maintain.bulk(connection):
             _remove_own(connection, wanted)
-        for rows in loader.load_part(file, _known(connection)).values():
+            for rows in _new_rows(connection, file).values():
+                database.insert_rows(connection, rows)
+        return wanted
+    made = _new_rows(connection, file)
+    with maintain.one_part(connection, wanted, made):
+        for rows in made.values():
             database.insert_rows(connection, rows)
     return wanted
+
+
+def _new_rows(connection: duckdb.DuckDBPyConnection, file: Path) -> dict[str, Sequence[Row]]:
+    """Return the rows of a file's part by table, without documents that the database describes already."""
+    from charz.hardware_catalog import loader
+    from charz.schema.catalog.source import Source
+
+    known = _known(connection)
+    rows = loader.load_part(file, known)
+    rows[Source] = [row for row in rows[Source] if row not in known.rows[Source]]
+    return {row_type.TABLE: made for row_type, made in rows.items() if made}
 
 
 def _known(connection: duckdb.DuckDBPyConnection) -> Catalog:
