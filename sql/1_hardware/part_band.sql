@@ -68,10 +68,14 @@ SELECT
     CASE WHEN band.is_possible THEN band.high_factor END AS high_factor,
     -- True if the band comes from measurements of the part itself.
     scope_rank = 200 AS is_part_measured,
-    -- Origin of the band in words: measurements of the part, of other parts of its family, or of neither.
-    CASE scope_rank
-        WHEN 200 THEN 'part measured'
-        WHEN 100 THEN CONCAT('part not measured; ', family, ': ', CAST(band.part_count AS VARCHAR), ' parts')
+    -- Origin of the band in words: measurements of the part, of other parts of its family or backend, or assumed factors.
+    CASE
+        WHEN scope_rank = 200 THEN 'part measured'
+        WHEN scope_rank = 100 THEN CONCAT('part not measured; ', family, ': ', CAST(band.part_count AS VARCHAR), ' parts')
+        WHEN band.part_count = 0
+            THEN CONCAT(
+                'not measured: factors ', CAST(band.low_factor AS VARCHAR), ' and ', CAST(band.high_factor AS VARCHAR), ' are assumed'
+            )
         ELSE CONCAT('backend not measured; all: ', CAST(band.part_count AS VARCHAR), ' parts')
     END AS band_basis
 FROM closest_rows

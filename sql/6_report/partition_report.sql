@@ -61,6 +61,13 @@ operator_sums AS (
     GROUP BY model, batch, sequence, context, logit_tokens, chunk_count, operator_id
 ),
 
+operator_bytes AS (
+    SELECT run, operator_id, SUM(moved_byte) AS traffic_byte
+    FROM border_byte
+    WHERE backend = 'eager'
+    GROUP BY run, operator_id
+),
+
 kind_sums AS (
     SELECT
         r.run.model,
@@ -78,13 +85,14 @@ kind_sums AS (
         COUNT(DISTINCT k.kernel_id) AS kernel_count,
         COUNT(*) AS operator_count,
         SUM(COALESCE(s.flops, 0e0)) AS flops,
-        CAST(NULL AS DOUBLE) AS traffic_byte
+        SUM(COALESCE(b.traffic_byte, 0e0)) AS traffic_byte
     FROM run AS r
     INNER JOIN kernel_operator AS k ON k.model = r.run.model AND k.backend = r.run.backend
     INNER JOIN operator AS o ON o.model = k.model AND o.operator_id = k.operator_id
     LEFT JOIN operator_sums AS s
         ON s.model = r.run.model AND s.batch = r.run.batch AND s.sequence = r.run.sequence AND s.context = r.context
         AND s.logit_tokens = r.logit_tokens AND s.chunk_count = r.chunk_count AND s.operator_id = k.operator_id
+    LEFT JOIN operator_bytes AS b ON b.run = r.run AND b.operator_id = k.operator_id
     WHERE NOT k.is_folded AND NOT o.is_view
     GROUP BY r.run, r.context, r.phase, r.memory_format, o.operator_kind
 ),
@@ -129,8 +137,8 @@ SELECT
     flops,
     -- Share of the run's operations.
     flops / NULLIF(all_flops, 0e0) AS flops_fraction,
-    -- Bytes that cross kernel borders; null under `operators`, because operators within a kernel have no borders. [byte]
+    -- Bytes that cross kernel borders; under `operators`, bytes that the operators read and write, also within a kernel or chain. [byte]
     traffic_byte,
-    -- Share of the run's traffic.
+    -- Share of the traffic of all groups of the aspect.
     traffic_byte / NULLIF(all_traffic_byte, 0e0) AS traffic_fraction
 FROM shares

@@ -1,45 +1,8 @@
--- Models with an unexpected graph: for well-known architectures, the numbers of convolutions, attentions and so on differ from
--- counts by hand from the published tables (He 2015, Sandler 2018, Howard 2019, Tan 2019, Simonyan 2014, Carion 2020, Devlin 2018,
--- Dosovitskiy 2020, Liu 2021), or, for any model, there are neither operations nor outputs.
+-- Models with an unexpected graph: the numbers of convolutions, attentions and so on differ from the architecture's profile
+-- (`model_profile`), or, for any model, there are neither operations nor outputs.
 -- Grain: model, what
 CREATE VIEW profile_mismatch AS
-WITH profile AS (
-    SELECT
-        model,
-        operator_class,
-        expected
-    FROM (
-        VALUES
-        ('resnet18', 'conv', 20), ('resnet18', 'batch_norm', 20), ('resnet18', 'activation', 17),
-        ('resnet18', 'linear', 1), ('resnet18', 'elementwise', 8), ('resnet18', 'pooling', 2),
-        ('resnet50', 'conv', 53), ('resnet50', 'batch_norm', 53), ('resnet50', 'activation', 49),
-        ('resnet50', 'linear', 1), ('resnet50', 'elementwise', 16), ('resnet50', 'pooling', 2),
-        ('vgg16', 'conv', 13), ('vgg16', 'linear', 3), ('vgg16', 'activation', 15), ('vgg16', 'pooling', 6),
-        ('mobilenet_v2', 'conv', 35), ('mobilenet_v2', 'depthwise_conv', 17), ('mobilenet_v2', 'elementwise', 10),
-        ('mobilenet_v2', 'linear', 1), ('mobilenet_v3_large', 'depthwise_conv', 15),
-        ('mobilenet_v3_small', 'depthwise_conv', 11), ('efficientnet_b0', 'depthwise_conv', 16),
-        ('efficientnet_b0', 'conv', 65), ('efficientnet_b0', 'linear', 1), ('efficientnet_b2', 'depthwise_conv', 23),
-        ('vit_b_16', 'attention', 12), ('vit_b_16', 'linear', 49), ('vit_b_16', 'norm', 25),
-        ('swin_t', 'softmax', 12), ('swin_t', 'matmul', 24), ('densenet121', 'conv', 120),
-        ('hf:bert-base-uncased', 'attention', 12), ('hf:bert-base-uncased', 'linear', 73),
-        ('hf:bert-base-uncased', 'norm', 25), ('hf:detr-resnet-50', 'attention', 18)
-    ) AS known (model, operator_class, expected)
-),
-
-counted AS (
-    SELECT
-        m.model,
-        p.operator_class AS what,
-        CAST(MAX(p.expected) AS BIGINT) AS expected,
-        COUNT(o.operator_id) AS found
-    FROM model AS m
-    INNER JOIN profile AS p ON p.model = m.model
-    LEFT JOIN operator AS o ON o.model = m.model AND o.operator_class = p.operator_class
-    WHERE NOT m.is_training
-    GROUP BY m.model, p.operator_class
-),
-
-worked AS (
+WITH worked AS (
     SELECT
         m.model,
         'work' AS what,
@@ -61,12 +24,12 @@ worked AS (
 SELECT
     model,
     -- Counted operator class, or `work` or `output`.
-    what,
+    operator_class AS what,
     -- Expected number; for `work` and `output`, the least number.
     expected,
     -- Number found in the graph.
     found
-FROM counted
+FROM model_profile
 WHERE found <> expected
 UNION ALL
 SELECT

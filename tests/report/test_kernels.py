@@ -126,6 +126,31 @@ def test_partition_report(gives: Gives) -> None:
     )
 
 
+def test_operators_of_a_chain_by_kind(gives: Gives) -> None:
+    """A kernel of two gates and a convolution: the gates read 3 and write 1 byte each and do 2 operations, of 10 bytes and 8 operations
+    in all. A view and a folded operator do not count."""
+    kinds = ("gate", "conv", "gate", "view", "norm")
+    moved = [(0, "read", 3.0), (0, "write", 1.0), (1, "read", 2.0), (2, "read", 3.0), (2, "write", 1.0), (3, "read", 9.0)]
+    gives(
+        "partition_report",
+        [
+            {"aspect": "operators", "bucket": "gate", "kernel_count": 1, "operator_count": 2, "flops": 4.0, "flops_fraction": 0.5,
+             "traffic_byte": 8.0, "traffic_fraction": 0.8},
+            {"aspect": "operators", "bucket": "conv", "kernel_count": 1, "operator_count": 1, "flops": 4.0, "flops_fraction": 0.5,
+             "traffic_byte": 2.0, "traffic_fraction": 0.2},
+        ],
+        by=["bucket"],
+        run=[{"context": 0, "phase": "forward", "logit_tokens": 1, "chunk_count": 1}],
+        kernel_operator=[{"kernel_id": 0, "operator_id": i, "is_folded": i == 4} for i in range(5)],
+        operator=[{"operator_id": i, "operator_kind": kind, "is_view": kind == "view"} for i, kind in enumerate(kinds)],
+        step_size=[{"operator_id": i, "flops": flops, "logit_tokens": 1, "chunk_count": 1} for i, flops in ((0, 2.0), (1, 4.0), (2, 2.0))],
+        border_byte=[
+            {"backend": "eager", "operator_id": i, "tensor_id": number, "direction": direction, "moved_byte": byte}
+            for number, (i, direction, byte) in enumerate(moved)
+        ],
+    )  # fmt: skip
+
+
 def test_buckets_between(gives: Gives) -> None:
     """The kernel is the third of four."""
     row = {"kernel_class": "c", "kernel_kind": "k", "parallelism": "10K-100K", "intensity": "10-100", "flops": 1.0}

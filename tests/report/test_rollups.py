@@ -506,6 +506,72 @@ def test_no_fusion_across_conditions(evaluate: Evaluate, changed: Record) -> Non
     assert evaluate("kernel_fusion", **sided(**changed)) == []
 
 
+def test_fusion_pattern(gives: Gives) -> None:
+    """Two kernels of one pattern save 3 + 1 s of 16, one of another 5 s and 2 J; a single operator saves nothing and has no row."""
+    kernels = [("a+b", 0, 3, 5.0, 2.0, 4.0, 1.0), ("a+b", 1, 2, 2.0, 1.0, None, 1.0), ("a+c", 2, 2, 6.0, 1.0, 3.0, 1.0), ("a", 3, 1, 3.0, 3.0, 1.0, 1.0)]
+    gives(
+        "fusion_pattern",
+        [
+            {"kernel": "a+c", "pattern_rank": 1, "kernel_count": 1, "unfused_kernel_count": 2, "unfused_latency_s": 6.0, "latency_s": 1.0,
+             "unfused_traffic_byte": 60.0, "traffic_byte": 10.0, "saved_s": 5.0, "saved_fraction": 0.3125, "saved_j": 2.0,
+             "only_s": 11.0, "up_to_s": 11.0},
+            {"kernel": "a+b", "pattern_rank": 2, "kernel_count": 2, "unfused_kernel_count": 5, "unfused_latency_s": 7.0, "latency_s": 3.0,
+             "unfused_traffic_byte": 70.0, "traffic_byte": 30.0, "saved_s": 4.0, "saved_fraction": 0.25, "saved_j": None,
+             "only_s": 12.0, "up_to_s": 7.0},
+        ],
+        by=["kernel"],
+        kernel_fusion=[
+            {"kernel": name, "kernel_id": i, "unfused_kernel_count": count, "unfused_latency_s": before, "latency_s": after,
+             "unfused_traffic_byte": 10 * before, "traffic_byte": 10 * after, "unfused_energy_j": unfused, "energy_j": fused}
+            for name, i, count, before, after, unfused, fused in kernels
+        ],
+    )  # fmt: skip
+
+
+def test_modifier_check(gives: Gives) -> None:
+    """Products take 6 of 8 s and 3 of 4 J for 30 operations, so 0.75 of the energy-delay product; ReLU's quarter is of 2 operations:
+    0.125 against 0.025 is 5 times as much. A run with fused kernels has no row."""
+    given = {"kernel_count": 1, "source_id": "plan", "confidence": "assumed"}
+    kernel: Record = {"backend": "plain", "kernel_class": "conv", "flops": 15.0, "latency_s": 3.0, "energy_j": 1.5}
+    relu = {"kernel_id": 2, "kernel_class": "relu", "flops": 2.0, "latency_s": 2.0, "energy_j": 1.0}
+    gives(
+        "modifier_check",
+        [
+            given | {"operator_class": "conv", "kernel_count": 2, "flops": 30.0, "edp_fraction": 0.75, "base_modifier": 1.0,
+                     "fused_modifier": 0.5, "predicted_modifier": 1.0, "confidence": "usual"},
+            given | {"operator_class": "relu", "flops": 2.0, "edp_fraction": 0.25, "base_modifier": 3.0, "fused_modifier": 0.05,
+                     "predicted_modifier": 5.0},
+        ],
+        by=["operator_class"],
+        within=["context", "phase", "memory_format"],
+        free={"kernel_time": ["kernel_id"]},
+        kernel_time=[kernel | {"kernel_id": 0}, kernel | {"kernel_id": 1}, kernel | relu, kernel | {"kernel_id": 3, "backend": "kpu"}],
+        fusion_side=SIDES,
+        operator_class=[{"operator_class": "conv", "is_matrix": True}, {"operator_class": "relu", "is_matrix": False}],
+        part_modifier=[{"operator_class": "conv", "base_modifier": 1.0, "fused_modifier": 0.5},
+                       {"operator_class": "relu", "base_modifier": 3.0, "fused_modifier": 0.05}],
+        hardware=[{"family": "f"}],
+        hardware_family=[{"family": "f", "architecture_class": "systolic"}],
+        architectural_modifier=[
+            {"operator_class": name, "architecture_class": which, "is_fused": fused, "source_id": source, "confidence": confidence}
+            for name, which, fused, source, confidence in (
+                ("relu", "systolic", False, "plan", "assumed"), ("relu", "systolic", True, "other", "other"),
+                ("relu", "sequential", False, "other", "other"), ("*", "systolic", False, "plan", "usual"),
+                ("*", "systolic", True, "other", "other"), ("*", "sequential", False, "other", "other"),
+            )
+        ],
+    )  # fmt: skip
+
+
+def test_model_profile(evaluate: Evaluate) -> None:
+    """DETR has 31 norms: 30 are found. Other models, and one with its backward pass, have no profile."""
+    operators = [{"model": "hf:detr-resnet-50", "operator_id": i, "operator_class": "norm"} for i in range(30)]
+    models = [{"model": "hf:detr-resnet-50"}, {"model": "mine"}, {"model": "resnet18", "is_training": True}]
+    rows = evaluate("model_profile", model=[{"is_training": False} | model for model in models], operator=operators)
+    assert {row["model"] for row in rows} == {"hf:detr-resnet-50"}
+    assert {row["operator_class"]: (row["expected"], row["found"]) for row in rows if row["found"]} == {"norm": (31, 30)}
+
+
 UNCLOCKED: Record = {
     "kernel_count": 2, "view_count": 0,
     "compute_s": 4.0, "memory_s": 0.0, "clocked_memory_s": 0.0, "overlap_fraction": 1.0, "exposed_s": 0.0,

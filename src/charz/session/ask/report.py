@@ -34,11 +34,11 @@ from ..scoped import Scoped
 from . import chrome_trace
 
 _RUN = (
-    "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "throughput_per_s",
-    "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s", "energy_j", "energy_per_sample_j",
-    "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j", "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w",
-    "peak_power_w", "edp_js", "macs", "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor",
-    "assumed_count",
+    "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "p10_s", "p90_s",
+    "band_basis", "throughput_per_s", "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s",
+    "energy_j", "energy_per_sample_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
+    "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w", "peak_power_w", "edp_js", "macs", "flops",
+    "kernel_count", "utilization_fraction", "naive_s", "correction_factor", "assumed_count",
 )  # fmt: skip
 
 _MEMORY = (
@@ -161,6 +161,22 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         ),
         "ORDER BY unfused_latency_s - latency_s DESC, backend, kernel_id LIMIT {top}",
     ),
+    "patterns": (
+        "fusion_pattern",
+        (
+            "kernel", "kernel_count", "unfused_kernel_count", "traffic_byte", "unfused_traffic_byte", "latency_s",
+            "unfused_latency_s", "saved_s", "saved_fraction", "saved_j", "only_s", "up_to_s",
+        ),
+        "ORDER BY pattern_rank LIMIT {top}",
+    ),
+    "modifiers": (
+        "modifier_check",
+        (
+            "backend", "operator_class", "kernel_count", "flops", "edp_fraction", "base_modifier", "fused_modifier", "predicted_modifier",
+            "source_id", "confidence",
+        ),
+        "ORDER BY edp_fraction DESC, operator_class",
+    ),
     "precisions": (
         "precision_comparison",
         (
@@ -185,7 +201,7 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 _BESIDE = {"run": ("model_energy", "model_latency")}
 """Further views whose columns a section lists."""
 
-_SIDES = {"operators": "backends", "fusion": "backends", "fusions": "backends", "precisions": "precisions"}
+_SIDES = {**dict.fromkeys(("operators", "modifiers", "fusion", "fusions", "patterns"), "backends"), "precisions": "precisions"}
 """Sections that compare runs which differ in one condition only, each with the condition that differs."""
 
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
@@ -215,7 +231,8 @@ class Report(Core):
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
         more=(
             "partition", "concurrency", "validation", "stages", "levels", "steps", "traffic", "timeline", "largest_batch",
-            "energy_delay_product", "modules", "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
+            "energy_delay_product", "modules", "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost",
+            "checkpointing",
         ),
         files=("html", "trace"),
     )  # fmt: skip
@@ -243,7 +260,7 @@ class Report(Core):
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
             "stages", "levels", "steps", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules",
-            "operators", "fusion", "fusions", "precisions", "cost", "checkpointing",
+            "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report time, energy and memory of one model on one part. Omitted options take the defaults of the model and the part."""
@@ -364,6 +381,11 @@ def _checks(scoped: Scoped, keys: dict[str, Any]) -> Rows:
         ("operators without a rule", unruled == 0, float(unruled)),
         ("kernels and call over the run", abs(ratio - 1) <= 1e-9, ratio),
         ("peak memory fits the part", fits, float(fits)),
+    ]
+    profile = "SELECT operator_class, expected, found FROM model_profile WHERE model = ? ORDER BY operator_class"
+    rows += [
+        (f"operators of class {name}: {expected} in the architecture's tables", found == expected, float(found))
+        for name, expected, found in scoped.sql(profile, [keys["model"]]).fetchall()
     ]
     if published:
         macs = scoped.value("SELECT macs FROM model_report") / keys["batch"] / published
