@@ -42,12 +42,7 @@ EMPTY = (
         "it has rows where something is wrong or missing alone",
     )
     | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "nest_step", "loop_nest_cost"), "nobody has stated a loop nest")
-    | {
-        "unscored_measurement": "no measurement is there",
-        "prompt_launch": "no server runs here",
-        "expert_parameter": "no model has experts",
-        "model_profile": "no well-known network is there",
-    }
+    | {"unscored_measurement": "no measurement is there", "prompt_launch": "no server runs here", "expert_parameter": "no model has experts"}
 )
 """View, and the reason why it has no rows here and is not compared."""
 DIFFERENCES = {"overhead_s": "latency_s", "wasted_energy_j": "energy_j"}
