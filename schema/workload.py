@@ -51,7 +51,7 @@ class Model(Row):
     published_macs: float | None
     """Multiply-accumulates that the model's publisher states for batch 1; null if not stated."""
     stored_policy: str | None
-    """Precision policy in which the model's checkpoint is stored (`quantization_config`); null if not stated."""
+    """Precision policy in which the model's checkpoint is stored (`quantization_config`, else its 16-bit format); null if not stated."""
     planned_format: str
     """Memory format that inductor plans for the model's images, `nchw` or `nhwc`."""
     layout_problem: str | None

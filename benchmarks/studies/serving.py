@@ -382,7 +382,7 @@ def deepseek(given: Given) -> pl.DataFrame:
         made = [
             split.model_copy(update={"block_count": LAYERS})
             for devices, _ in PUBLISHED.values()
-            for split in splits.served([1], [1], [1], [devices], most=devices)
+            for split in splits.served(splits.Degrees([1], [1], [devices], [1], most=devices))
         ]
         splits.hold(scoped, made)
         rows = scoped.records("SELECT * FROM serving_split ORDER BY phase DESC")

@@ -57,7 +57,7 @@ def build(spec: Spec) -> Request:
         name=name + "".join(f",{k}={v}" for k, v in spec.settings), source=spec.source, module=module,
         family=config.model_type, default_batch=batch, default_sequence=1,
     )  # fmt: skip
-    request.stored_policy = stored_policy(getattr(config, "quantization_config", None))
+    request.stored_policy = stored_policy(getattr(config, "quantization_config", None)) or half_policy(config)
     native = image_sides(config, architecture)
     add_inputs(request, config, Wanted(batch, spec.sequence, architecture.sequence, spec.sides or native))
     _leave_pictures_out(request, spec)
@@ -83,6 +83,26 @@ _POLICIES = {
     "bitsandbytes": "w8a16",
 }
 """Precision policies by a checkpoint's quantization method."""
+
+
+_PUBLISHED_IN_BF16 = frozenset({
+    "cohere", "deepseek_v2", "deepseek_v3", "gemma", "gemma2", "gemma3_text", "gpt_oss", "granite", "minimax_m2", "mistral", "mixtral", "olmo2",
+    "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "starcoder2",
+})  # fmt: skip
+"""Model types whose published config.json names bfloat16. The defaults of a configuration class do not name it."""
+
+_LLAMA_3_VOCABULARY = 128_000
+"""Smallest vocabulary of Llama 3, which is published in bfloat16; Llama 2 is in float16."""
+
+
+def half_policy(config: Any) -> str | None:
+    """Return the 16-bit policy of a checkpoint: that of its configuration, or that of the model's published configuration."""
+    said = str(getattr(config, "dtype", None) or "").removeprefix("torch.")
+    if said:
+        return {"bfloat16": "bf16", "float16": "fp16"}.get(said)
+    kind = getattr(config, "model_type", "")
+    is_llama_3 = kind == "llama" and config.vocab_size >= _LLAMA_3_VOCABULARY
+    return "bf16" if is_llama_3 or kind in _PUBLISHED_IN_BF16 else None
 
 
 def stored_policy(said: Any) -> str | None:

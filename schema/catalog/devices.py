@@ -122,7 +122,7 @@ class DeviceSplit(Row):
     KEY: ClassVar[tuple[str, ...]] = ("split",)
 
     split: str
-    """Name."""
+    """Name of the split: its degrees of tensor (tp), pipeline (pp), context (cp), data (dp) and expert (ep) parallelism above 1, or `one`."""
     framework: str | None
     """Framework that trains, `framework.framework`; null: the backend's default."""
     optimizer: str

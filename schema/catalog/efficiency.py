@@ -122,10 +122,15 @@ class LibraryConstant(Row):
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),
         Plausible(1000, 2e5, of="owned_h"),
+        Possible(TINY, 1, of="owned_use_fraction"),
+        Plausible(0.01, 1, of="owned_use_fraction"),
+        Plausible(0, 1e5, of="host_usd"),
+        Plausible(1, 10, of="power_factor"),
+        Plausible(0, 10, of="electricity_usd_per_kwh"),
     ]
     """Value, in `unit`."""
     unit: str
-    """`byte`, `element`, `channel`, `thread`, `clock` or `h`."""
+    """`byte`, `element`, `channel`, `thread`, `clock`, `h`, `USD`, `USD/kWh` or `1`."""
     decides: str
     """Subject of the constant: `memory` (memory that a run uses), `processor` (kernels of a backend that calls ATen, on a processor),
     `unit` (distribution of work over a part's units) or `price` (hourly cost of a part that nobody rents out)."""

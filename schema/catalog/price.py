@@ -82,8 +82,8 @@ class Price(Row):
 
 
 class ListPrice(Row):
-    """The maker's price of a part, or of the board with it. The hourly price of a part that nobody rents out is this price divided by the
-    hours that an owner uses it (`library_constant`, `owned_h`)."""
+    """The maker's price of a part, or of the board with it. The hourly price of a part that nobody rents out is this price and that of a host,
+    divided by the hours in which an owner uses them, with the electricity (`library_constant`, rows that decide `price`)."""
 
     TABLE: ClassVar[str] = "list_price"
     KEY: ClassVar[tuple[str, ...]] = ("hardware",)

@@ -70,7 +70,7 @@ policy_rows AS (
     GROUP BY r.policy
 ),
 
--- Parts without a rental price: their list price is divided by assumed hours of use.
+-- Parts without a rental price: the cost of owning them follows from their list price by assumed rules.
 bought_parts AS (
     SELECT l.hardware
     FROM list_price AS l
@@ -133,7 +133,7 @@ SELECT
         + COALESCE(b.backend_count, 0) + p.policy_count
         AS BIGINT
     ) AS assumed_count,
-    -- Number of assumed prices of the part, plus one if a list price is divided by assumed hours of use. Prices affect costs only.
+    -- Number of assumed prices of the part, plus one if it is a cost of owning by assumed rules. Prices affect costs only.
     CAST(COALESCE(n.price_count, 0) + CASE WHEN o.hardware IS NULL THEN 0 ELSE 1 END AS BIGINT) AS price_count,
     -- Number of assumed numbers of the part's links, which affect plans for several devices only.
     CAST(COALESCE(n.link_count, 0) AS BIGINT) AS link_count,

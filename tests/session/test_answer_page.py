@@ -102,7 +102,7 @@ def test_pages_of_commands(name: str, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     with charz.open(file) as db:
         found = getattr(db, name)(model, on="t4", html=out, **options)
-        assert found.to_dicts() == [{"file": str(out)}]
+        assert len(found) and {"model", "hardware"} <= set(found.columns)
         with pytest.raises(CharzError, match="nothing"):
             getattr(db, name)("nothing", on="t4", html=out)
     page = out.read_text()

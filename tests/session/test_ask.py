@@ -17,7 +17,7 @@ import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning, Session
-from charz.session.ask import memory_fits
+from charz.session.ask import memory_fits, prices
 from charz.session.decide.limits import limits
 from charz.session.decide.recommend import FRONT, _verdict
 from charz.session.messages import Messages
@@ -186,14 +186,11 @@ def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
 
 
 @pytest.mark.default
-def test_two_kinds_of_price_in_one_order_are_said(db: Session) -> None:
-    rent, bought = "rent", "purchase"
-    with pytest.warns(CharzWarning, match="1 of 3 prices are list prices"):
-        db._say_kinds_of_price([rent, rent, bought])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        db._say_kinds_of_price([rent, rent])
-        db._say_kinds_of_price([bought])
+def test_costs_of_owning_are_said() -> None:
+    (line,) = prices.said({"a": "rent", "b": "owned", "c": "owned"})
+    assert line.startswith("owned: b, c, which nobody rents out") and line.endswith(" Other prices are rents.")
+    assert prices.said({"b": "owned"})[0].endswith("--price` shows the basis.")
+    assert prices.said({"a": "rent", "b": None})[0].startswith("no price is known of b;")
 
 
 def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:

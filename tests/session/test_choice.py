@@ -9,7 +9,7 @@ import pytest
 
 import charz
 from charz.session import Session
-from charz.session.ask import splits
+from charz.session.ask import lost, splits
 from charz.session.ask.choice import COLUMNS, Limits, chosen
 from charz.session.ask.load import Curve, Server, at_rate
 
@@ -24,8 +24,8 @@ def rows(
     given = {
         "model": "m", "hardware": hardware, "backend": "vllm", "engine_version": "v0.13", "precision": "bf16", "kv_precision": "none",
         "split": split, "device_count": devices, "context": 1024, "step_limit": "weights",
-        "weight_byte": 1.0, "kv_cache_byte": 0.0, "peak_memory_byte": 1.0, "is_simulated": False,
-        "data": replicas,
+        "weight_byte": 1.0, "kv_cache_byte": 0.0, "peak_memory_byte": 1.0, "is_simulated": False, "data": replicas, "device_byte": 4 * 2.0**30,
+        "free_byte": 2.0**30,
     }  # fmt: skip
     made = []
     for batch, step_s in times.items():
@@ -43,7 +43,7 @@ ONE = rows("one", 1, {1: 0.010, 2: 0.012, 4: 0.020}, prompt_s=0.1)
 
 def choose(found: list[dict[str, Any]], **asked: float) -> list[dict[str, Any]]:
     limits = Limits(OUTPUT, asked.get("rate"), asked.get("ttft"), asked.get("tpot"), asked.get("budget"))
-    return [dict(zip(COLUMNS, row, strict=True)) for row in chosen(found, limits).rows]
+    return chosen(found, limits).choices
 
 
 def test_the_largest_batch_within_the_limits() -> None:
@@ -51,7 +51,7 @@ def test_the_largest_batch_within_the_limits() -> None:
     (found,) = choose(ONE, ttft=0.2, tpot=0.015)
     assert (found["batch"], found["replicas"], found["devices"]) == (2, 1, 1)
     assert found["requests_per_s"] == pytest.approx(1 / (0.1 + 100 * 0.012 / 2))
-    assert found["million_tokens_usd"] == pytest.approx(USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
+    assert found["million_output_tokens_usd"] == pytest.approx(USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
     assert choose(ONE, tpot=0.009) == choose(ONE, ttft=0.05) == []
 
 
@@ -66,7 +66,10 @@ def test_as_few_replicas_as_keep_the_limits() -> None:
 
     assert keeps(found["replicas"]) and not keeps(found["replicas"] - 1)
     assert found["tokens_per_s"] == pytest.approx(10 * OUTPUT)
-    assert found["million_tokens_usd"] == pytest.approx(found["replicas"] * USD_PER_S / (10 * OUTPUT) * 1e6)
+    assert found["million_output_tokens_usd"] == pytest.approx(found["replicas"] * USD_PER_S / (10 * OUTPUT) * 1e6)
+    assert found["price_usd_per_hour"] == pytest.approx(found["replicas"] * 3.6)
+    # A saturated server runs four requests: each takes its prompt and a fourth of 100 steps of 20 ms.
+    assert found["saturated_million_tokens_usd"] == pytest.approx(USD_PER_S * (0.1 + 100 * 0.020 / 4) / OUTPUT * 1e6)
 
 
 def test_what_another_beats_is_left_out() -> None:
@@ -83,7 +86,7 @@ def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:
     (found,) = choose(rows("part", 4, {1: 0.010, 2: 0.012}, 0.1, "pp2 dp2 ep2", replicas=2, stages=2), tpot=0.015)
     assert (found["split"], found["batch"], found["devices"], found["ttft_s"]) == ("pp2 dp2 ep2", 8, 4, 0.1)
     assert found["requests_per_s"] == pytest.approx(1 / (0.05 / 2 + 100 * 0.012 / 8))
-    assert found["million_tokens_usd"] == pytest.approx(4 * USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
+    assert found["million_output_tokens_usd"] == pytest.approx(4 * USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
 
 
 def test_the_cheapest_split_of_a_part_is_its_choice() -> None:
@@ -97,24 +100,91 @@ def test_the_cheapest_split_of_a_part_is_its_choice() -> None:
 def test_a_budget_bounds_the_rent() -> None:
     """One device costs 0.001 dollars a second, 3.6 an hour."""
     (found,) = choose(ONE, budget=3.7)
-    assert found["usd_per_hour"] == pytest.approx(3.6)
-    lost = chosen(ONE, Limits(OUTPUT, usd_per_hour=3.5))
-    assert lost.rows == [] and lost.lines() == ["one: above the budget: 3.60 USD an hour"]
+    assert found["price_usd_per_hour"] == pytest.approx(3.6)
+    without = chosen(ONE, Limits(OUTPUT, usd_per_hour=3.5))
+    assert without.rows == [] and lost.lines(without.lost, []) == ["one: above the budget: 3.60 USD/h"]
+
+
+def test_without_a_rate_the_saturated_cost_is_the_cost() -> None:
+    assert set(COLUMNS) - set(chosen(ONE, Limits(OUTPUT, tpot_s=0.03)).columns()) == {"saturated_million_tokens_usd"}
+    assert chosen(ONE, Limits(OUTPUT, rate=1.0, tpot_s=0.03)).columns() == COLUMNS
 
 
 def test_each_part_that_loses_has_its_reason() -> None:
+    """A large model lacks 2 GiB on each of eight devices. The nearest misses come first."""
     slow = rows("slow", 1, {1: 0.061, 2: 0.062}, 0.1)
     late = rows("late", 1, {1: 0.010, 2: 0.012}, 3.0)
-    large = [row | {"latency_s": None} for row in rows("large", 8, {1: 0.010}, 0.1)]
+    large = [row | {"latency_s": None, "free_byte": -(2.0**31) if devices == 8 else -1e12} for devices in (4, 8)
+             for row in rows("large", devices, {1: 0.010}, 0.1)]  # fmt: skip
     beaten = rows("beaten", 1, {1: 0.012, 2: 0.014, 4: 0.029}, 0.15)
     found = chosen([*ONE, *slow, *late, *large, *beaten], Limits(OUTPUT, ttft_s=2.0, tpot_s=0.03))
-    assert [row[1] for row in found.rows] == ["one"]
-    reasons = dict(line.split(": ", 1) for line in found.lines())
-    assert reasons.pop("beaten").startswith("no gain in cost, devices or times: one does the same for ")
-    assert reasons == {"slow": "TPOT 61.0 ms at batch 1", "late": "TTFT 3.00 s without load", "large": "does not fit on 8 devices"}
-    assert dict.fromkeys(found.lost) == dict.fromkeys(
-        ("no gain in cost, devices or times", "does not fit", "TTFT above the limit without load", "TPOT above the limit at batch 1")
+    assert [row["hardware"] for row in found.choices] == ["one"]
+    assert [(loss.server[1], loss.reason, loss.detail) for loss in found.lost][1:] == [
+        ("late", lost.TTFT, "3.00 s to the first token"), ("slow", lost.TPOT, "61.0 ms a token"),
+        ("large", lost.FIT, "2.00 GiB too much on each of 8 devices of 4.00 GiB"),
+    ]  # fmt: skip
+    # One runs four requests: 0.1 + 100 * 0.020 / 4 s each at 0.001 USD a second; the beaten part takes 0.15 + 100 * 0.029 / 4 s.
+    assert lost.lines(found.lost, found.choices)[0] == (
+        "beaten: no gain in cost, devices or times: one is better: 5.94 instead of 8.66 USD a million tokens, 20.0 ms instead of 29.0 ms a token, "
+        "100 ms instead of 150 ms to the first token"
     )
+
+
+def record(hardware: str, usd: float | None, devices: int = 1, tpot_s: float = 0.02, ttft_s: float = 0.1, **more: Any) -> dict[str, Any]:
+    """Make a choice with the numbers by which choices are compared."""
+    return dict.fromkeys(lost.SERVER, "x") | {"hardware": hardware, lost.COST: usd, "devices": devices, "tpot_s": tpot_s, "ttft_s": ttft_s} | more
+
+
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (record("b", 2.3101, tpot_s=0.03), "a is better: 20.0 ms instead of 30.0 ms a token"),
+        (record("b", 2.3101), "a ties in cost, devices and times"),
+        (record("b", 2.5, devices=2), "a is better: 2.31 instead of 2.50 USD a million tokens, 1 instead of 2 devices"),
+        (record("b", None), "a is better: 2.31 instead of an unknown number of USD a million tokens"),
+    ],
+)
+def test_a_reason_shows_a_difference(choice: dict[str, Any], told: str) -> None:
+    """Costs of 2.31 and 2.3101 dollars are equal in print."""
+    better = record("a", 2.31)
+    assert lost.beats(better, choice) and not lost.beats(choice, better)
+    loss = lost.beaten(choice, better, [])
+    assert loss.detail == told and loss.short == ("" if "ties" in told else told.split(",")[0].replace(" is better", ""))
+
+
+def test_another_model_beats_none() -> None:
+    assert not lost.beats(record("a", 1.0), record("b", 2.0, model="other"))
+    both = [*ONE, *(row | {"model": "other"} for row in rows("two", 1, {1: 0.02, 2: 0.03}, 0.2))]
+    assert {row["model"] for row in choose(both, tpot=0.05)} == {"m", "other"}
+
+
+def test_a_reason_names_a_row_of_the_answer() -> None:
+    """Each of three parts beats the next one: the reasons name the first, which is the only choice."""
+    parts = [rows(name, 1, {1: s, 2: 1.2 * s}, 10 * s) for name, s in (("a", 0.01), ("b", 0.011), ("c", 0.012))]
+    found = chosen([row for part in parts for row in part], Limits(OUTPUT, tpot_s=0.05))
+    assert [row["hardware"] for row in found.choices] == ["a"]
+    assert [(loss.server[1], loss.detail.split()[0]) for loss in found.lost] == [("b", "a"), ("c", "a")]
+
+
+def loss(part: str, precision: str, reason: str, miss: float = 1.0) -> lost.Loss:
+    return lost.Loss(("m", part, "vllm", "v1", precision, "none"), reason, f"missed by {miss:g}", miss)
+
+
+def test_many_losers_are_counted_by_reason() -> None:
+    """A part counts once, for its nearest miss; a choice in another precision counts not at all."""
+    losses = [loss("kept", "bf16", lost.BEATEN)]
+    losses += [loss(f"p{i}", "fp8", lost.TPOT, i) for i in range(5)]
+    losses += [loss(f"p{i}", "bf16", lost.FIT, i) for i in range(7)]
+    lines = lost.lines(losses, [record("kept", 1.0, precision="fp8", model="m")])
+    assert lines == [
+        "why others lost (--lost lists 13 servers with the numbers that decided):",
+        "- TPOT above the limit at batch 1: 5 parts, the nearest p0 fp8 (missed by 0), p1 fp8 (missed by 1), p2 fp8 (missed by 2)",
+        "- does not fit: 2 parts: p5 (missed by 5), p6 (missed by 6)",
+    ]
+    columns, listed = lost.table(losses)
+    assert columns == ("model", "hardware", "backend", "precision", "reason", "detail")
+    assert listed[1] == ("m", "p0", "vllm", "fp8", lost.TPOT, "missed by 0")
+    assert lost.table([*losses, loss("p0", "fp8", lost.FIT)])[0][:6] == lost.SERVER
 
 
 def test_a_prompt_shorter_than_the_context_of_its_steps() -> None:
@@ -133,13 +203,19 @@ def test_what_does_not_fit_is_no_choice() -> None:
 
 def test_splits_of_a_server() -> None:
     """Replicas are as many as the devices that share experts, without those that share a context; at most eight devices."""
-    found = {made.split: made for made in splits.served([1, 2], [1, 2], [1, 2], [1, 4], most=8)}
+    found = {made.split: made for made in splits.served(splits.Degrees([1, 2], [1, 2], [1, 4], [1, 2], most=8))}
     assert set(found) == {
         "one", "dp4 ep4", "cp2", "cp2 dp2 ep4", "pp2", "pp2 dp4 ep4", "pp2 cp2", "pp2 cp2 dp2 ep4", "tp2", "tp2 dp4 ep4", "tp2 cp2",
         "tp2 cp2 dp2 ep4", "tp2 pp2", "tp2 pp2 cp2",
     }  # fmt: skip
     made = found["tp2 cp2 dp2 ep4"]
     assert (made.tensor, made.pipeline, made.context, made.data, made.expert) == (2, 1, 2, 2, 4)
+
+
+def test_named_devices_are_those_of_all_degrees_together() -> None:
+    """Of four devices two stages take two each, and two replicas that share experts two each; three stages divide neither number."""
+    found = {made.split: made.tensor for made in splits.served(splits.Degrees([1, 2, 3], [1], [1, 2], devices=[1, 4]))}
+    assert found == {"one": 1, "tp4": 4, "tp2 pp2": 2, "tp2 dp2 ep2": 2, "pp2 dp2 ep2": 1}
 
 
 @pytest.mark.slow
@@ -155,11 +231,11 @@ class TestAsked:
             yield db
 
     def test_prompts_and_steps_of_a_split(self, db: Session) -> None:
-        frame = db.llm([self.MODEL], on=["h100_sxm5_80"], batch=8, context=256, devices="1,2", pipeline="1,2", expert=4)
-        assert set(frame["split"]) == {"dp4 ep4", "pp2 dp4 ep4", "tp2 dp4 ep4", "tp2 pp2 dp4 ep4"}
+        frame = db.llm([self.MODEL], on=["h100_sxm5_80"], batch=8, context=256, devices="4,8,16", pipeline="1,2", expert=4)
+        assert set(frame["split"]) == {"dp4 ep4", "pp2 dp4 ep4", "tp2 dp4 ep4", "tp2 pp2 dp4 ep4", "tp4 dp4 ep4"}
         assert set(frame["phase"]) == {"prefill", "decode"}
         devices = dict(zip(frame["split"], frame["device_count"], strict=True))
-        assert devices == {"dp4 ep4": 4, "pp2 dp4 ep4": 8, "tp2 dp4 ep4": 8, "tp2 pp2 dp4 ep4": 16}
+        assert devices == {"dp4 ep4": 4, "pp2 dp4 ep4": 8, "tp2 dp4 ep4": 8, "tp2 pp2 dp4 ep4": 16, "tp4 dp4 ep4": 16}
 
     def test_choices_among_all_splits(self, db: Session) -> None:
         frame = db.llm([self.MODEL], on=["h100_sxm5_80"], context=256, ttft="1s", tpot="50ms", rate=5.0)

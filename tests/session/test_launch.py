@@ -51,6 +51,7 @@ def test_a_command_of_vllm() -> None:
 def test_the_format_of_a_checkpoint_needs_no_flag() -> None:
     assert "serve owner/Name-1 --dtype auto " in made("vllm", stored="fp8")[0]
     assert "--quantization fp8_per_block " in made("vllm", stored="fp8", precision="fp8_block")[0]
+    assert "--dtype bfloat16 " in made("vllm", stored="bf16", precision="bf16")[0]
 
 
 def test_degrees_of_a_split() -> None:
@@ -59,7 +60,8 @@ def test_degrees_of_a_split() -> None:
     words, notes = made("vllm", degrees=degrees)
     assert "--tensor-parallel-size 2 --pipeline-parallel-size 3 --data-parallel-size 4 --enable-expert-parallel" in words
     assert "--max-num-seqs 8 " in words
-    assert any("divides an expert by the tensor degree" in note for note in notes)
+    assert any("charz divides each expert by the tensor degree" in note for note in notes)
+    assert not any("expert" in note for note in made("vllm", degrees={"data": 8, "expert": 8})[1])
     words, _ = made("sglang", degrees=degrees)
     assert "--tp-size 8 --pp-size 3 --attn-dp-size 4 --ep-size 4" in words and "--max-running-requests 32 " in words
     words, notes = made("vllm", degrees={"tensor": 2, "context": 2})
@@ -110,10 +112,13 @@ def test_names_on_the_hub() -> None:
     assert launch.hub_name("hf:llama-3.1-8b") is launch.hub_name("folder/model") is launch.hub_name("timm:a/b") is None
     row = ROW | {"replicas": 3}
     assert launch.said(flags("vllm"), row, "net.py") == [
-        "flags: vllm 0.33.0; times: vllm v1", "p: start 3 of these servers, which share the requests",
-        "MODEL: fill in a path or a name on the hub; charz knows m as net.py",
+        "the flags are those of vllm 0.33.0; the times are those of vllm v1 (--version names another)",
+        "p: start 3 of these servers, which share the requests",
+        "MODEL: put the path of m or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name",
     ]  # fmt: skip
-    assert launch.said(flags("trtllm"), ROW, "hf:a/b") == ["flags: unchecked: the package of trtllm contains no parser; times: vllm v1"]
+    assert launch.said(flags("trtllm"), ROW, "hf:a/b") == [
+        "the flags were not checked, since the package of trtllm contains no parser; the times are those of vllm v1 (--version names another)"
+    ]
 
 
 @pytest.mark.filterwarnings("ignore")

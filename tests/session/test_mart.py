@@ -83,7 +83,7 @@ def test_rent_and_purchase_are_two_columns(path: Path) -> None:
         connection.execute("INSERT INTO list_price VALUES ('kpu_t64', 'module', 90, '2025-02', 'assumption', 'assumed')")
         query = "SELECT rent_usd_per_hour, rent_dated, purchase_usd, purchase_dated, price_kind FROM mart.prices WHERE hardware = ?"
         assert connection.execute(query, ["t4"]).fetchall() == [(0.35, "2025-06", 2000.0, "2025-01", "rent")]
-        assert connection.execute(query, ["kpu_t64"]).fetchall() == [(None, None, 90.0, "2025-02", "purchase")]
+        assert connection.execute(query, ["kpu_t64"]).fetchall() == [(None, None, 90.0, "2025-02", "owned")]
 
 
 def test_kernels_modules_and_operators_sum_to_the_run(plain: duckdb.DuckDBPyConnection) -> None:

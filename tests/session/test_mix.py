@@ -10,7 +10,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.ask.mix import Mix, mixed_usd, mixes, priced, runs, said
+from charz.session.ask.mix import Mix, mixed_usd, mixes, priced, runs, said, smallest
 from charz.session.file import first_look
 
 
@@ -101,6 +101,22 @@ def test_the_next_command_names_a_row_that_fits() -> None:
     assert first_look.following("m", rows) == "next: charz llm m --on b --precision bf16 --devices 2 --prompt 2000 --output 500"
     assert first_look.following("m", rows[-1:]) == "next: charz llm m --on c --precision bf16 --prompt 2000 --output 500"
     assert first_look.following("m", []) == "next: charz llm m --devices 8,16 --prompt 2000 --output 500"
+
+
+def test_the_fewest_devices_that_fit() -> None:
+    """A batch of 32 needs three of the numbers of devices; another part has none, which a line tells."""
+    server = {"model": "m", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "context": 8}
+    rows: list[dict[str, Any]] = [
+        server | {"hardware": part, "device_count": devices, "batch": batch, "fits_device": part == "a" and devices * 20 > batch + 20}
+        for part in ("a", "b")
+        for devices in (4, 1, 2, 3)
+        for batch in (1, 32)
+    ]
+    found, told = smallest(rows)
+    assert [(row["hardware"], row["batch"], row["device_count"]) for row in found] == [("a", 1, 2), ("a", 32, 3)]
+    assert told == ["4 b, fp8, batch 1: does not fit", "4 b, fp8, batch 32: does not fit"]
+    many = [row | {"hardware": f"{row['hardware']}{i}", "fits_device": False} for i in range(4) for row in rows]
+    assert smallest(many)[1] == ["does not fit: 8 parts, among them a0, a1, a2; --on names those that you mean"]
 
 
 def test_active_parameters_leave_out_experts_that_a_token_does_not_choose() -> None:

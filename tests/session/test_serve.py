@@ -187,7 +187,7 @@ def test_experts_over_replicas(experts: Path) -> None:
     asked: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "precision": "fp16", "input": 64, "output": 64, "concurrency": "4,64"}
     with charz.open(experts) as db:
         one, four = (db.serve("moe", expert=count, **asked) for count in (1, 4))
-        alone = db.llm("moe", on="h100_sxm5_80", backend="vllm", precision="fp16", devices=1, expert=4, batch=1, context=96, output=64)
+        alone = db.llm("moe", on="h100_sxm5_80", backend="vllm", precision="fp16", devices=4, expert=4, batch=1, context=96, output=64)
     assert one["device_count"].to_list() == [1, 1] and four["device_count"].to_list() == [4, 4]
     assert all(four["tpot_s"] < one["tpot_s"]) and all(four["requests_per_s"] > one["requests_per_s"])
     step = alone.filter(phase="decode", split="dp4 ep4")["latency_s"].item()

@@ -43,6 +43,10 @@ class Rows:
     """Model, part and conditions common to all rows, printed above the table if no column contains them."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Descriptions of columns that no view describes, or that mean something else than in the view."""
+    page: Rows | None = None
+    """Rows that a page shows in place of these."""
+    beside: tuple[tuple[str, Rows], ...] = ()
+    """Further tables of a page, each after its title."""
 
     def fetch(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""

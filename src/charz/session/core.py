@@ -119,12 +119,12 @@ class Core(Targets):
         combination runs."""
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
-        precisions = question.precisions or (*self._stored(models, question), *question.preferred)
+        precisions = question.precisions or (*self._stored(models, question), *question.preferred, *question.beside)
         targets = self._targets(parts, question, precisions, untrained)
         self._check_engines({backend for _, backend, _ in targets}, runs)
         self._say_left_out(parts, question, precisions, targets, untrained)
         targets = self._linked(targets, question)
-        if question.is_first:
+        if question.is_first and not question.beside:
             self._say_mixed(targets)
         return targets
 

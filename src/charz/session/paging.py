@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 def paged(body: Callable[P, Rows]) -> Callable[P, Rows]:
-    """Let a command write its answer as a page. The command then returns the name of the file, and the page contains its messages."""
+    """Let a command write its answer as a page too, which contains its messages. A remark names the file."""
 
     @functools.wraps(body)
     def run(*given: P.args, **options: P.kwargs) -> Rows:
@@ -48,7 +48,8 @@ def paged(body: Callable[P, Rows]) -> Callable[P, Rows]:
             if name not in ("self", "html", "force") and value != signature.parameters[name].default
         }
         user_file.write(out, answered.text(session, body.__name__, asked, rows, said), bool(options.get("force")))
-        return Rows(("file",), [(str(out),)])
+        session.messages.remark(f"page: {out}")
+        return rows
 
     return run
 

@@ -44,6 +44,9 @@ DEFAULT_MODE = "default"
 DEFAULT_BATCHES = (1, 8, 64)
 """Batches compared by commands that recommend a batch."""
 
+HALVES = ("bf16", "fp16")
+"""Policies of 16 bits."""
+
 SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
 """Policies of language model servers, tried like `PREFERRED_PRECISIONS`, 16 bits first."""
 
@@ -80,6 +83,8 @@ class Question:
     """Runs as columns of a scenario. They replace the product of batches and sequences."""
     preferred: Sequence[str] = PREFERRED_PRECISIONS
     """Policies to try without `precisions`, after the policies that the family assumes. Servers of language models try only these policies."""
+    beside: Sequence[str] = ()
+    """Policies that a part takes in addition, without `precisions`, if its first policy has 16 bits and the part computes in them."""
     is_first: bool = True
     """True if, without `precisions`, a part takes the first policy only."""
     is_as_stored: bool = False

@@ -11,7 +11,7 @@ from charz.schema.errors import CharzError, some, unknown_name
 
 from . import releases
 from .opened import Opened
-from .question import DEFAULT_MODE, SINGLE, Question
+from .question import DEFAULT_MODE, HALVES, SINGLE, Question
 
 if TYPE_CHECKING:
     from charz.sql.scopes import Triple
@@ -228,7 +228,7 @@ class Targets(Opened):
                 part: next(name for name in (*assumed_by_part.get(part, ()), *precisions) if name in known)
                 for part, known in computed.items()
             }
-            able = {triple for triple in able if first[triple[0]] == triple[2]}
+            able = {t for t in able if first[t[0]] == t[2] or (t[2] in question.beside and first[t[0]] in HALVES)}
         if not question.precisions and not question.is_strict:
             usual = self._usual_policies(untrained)
             able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}

@@ -6,32 +6,43 @@ load of each server. Without a rate, one server runs at the largest batch within
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..quantities import quantity, significant
+from ..quantities import quantity, size
+from . import lost
 from .load import Curve, Load, Server, at_rate
+from .lost import Loss, weight
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "usd_per_hour", "million_tokens_usd",
-    "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
+    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "price_usd_per_hour", "price_kind",
+    "million_output_tokens_usd", "saturated_million_tokens_usd", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
+
+TEXTS = {
+    "replicas": "Number of equal servers that share the requests.",
+    "devices": "Number of devices of all servers.",
+    "requests_per_s": "Rate of requests of all servers. [1/s]",
+    "ttft_s": "Mean time to the first token under this rate; without a rate that of a request that arrives alone. [s]",
+    "tpot_s": "Mean time per later token, with the prompts of others. [s]",
+    "tokens_per_s": "Output tokens of all servers per second. [1/s]",
+    "price_usd_per_hour": "Price of all devices, also idle ones; null when unknown. [USD/h]",
+    "price_kind": "Kind of the price: `rent`, or `owned` if derived from a list price; null without a price.",
+    "million_output_tokens_usd": "Price of all devices while they generate a million tokens at this rate, prompts and idle time included. [USD]",
+    "saturated_million_tokens_usd": "The same at the largest rate within the limit on the time per token. [USD]",
+}
+"""Descriptions of columns that `serving_split` lacks, or has for one server."""
 
 MOST_REPLICAS = 512
 """Largest number of servers tried for a rate: the number is doubled, then bisected."""
 
 READ = (
-    *(name for name in COLUMNS if name not in ("replicas", "devices", "requests_per_s", "ttft_s", "tpot_s", "usd_per_hour")),
-    "phase", "samples", "latency_s", "pass_s", "data",
+    *(name for name in COLUMNS if name not in TEXTS),
+    "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "device_byte", "free_byte",
 )  # fmt: skip
 """Columns of `serving_split` that a choice needs."""
-
-SAID_LINES = 24
-"""Largest number of servers of which each has a line of its own."""
-
-_SERVER = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision")
 
 Record = Mapping[str, Any]
 
@@ -47,65 +58,53 @@ class Limits:
     ttft_s: float | None = None
     tpot_s: float | None = None
     usd_per_hour: float | None = None
-    """Largest rent of all devices. [USD/h]"""
+    """Largest price of all devices. [USD/h]"""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Found:
-    """Choices within limits, the cheapest first, and the reasons why the other parts are not among them."""
+    """Choices within limits, the cheapest first, and the reasons why other servers are not among them."""
 
-    rows: list[tuple[Any, ...]]
-    lost: dict[str, dict[str, str]]
-    """Reason by server (part and precision), by kind of reason."""
+    choices: list[dict[str, Any]]
+    lost: list[Loss]
+    """Lost servers, those that missed the least first."""
 
-    def lines(self) -> list[str]:
-        """Tell why each server lost: one line a server, or one line a kind of reason if there are more than `SAID_LINES`."""
-        if sum(map(len, self.lost.values())) <= SAID_LINES:
-            return [f"{server}: {reason}" for of_kind in self.lost.values() for server, reason in of_kind.items()]
-        return [f"{kind}: {', '.join(of_kind)}" for kind, of_kind in self.lost.items()]
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of choices. Without a rate, servers are saturated anyway."""
+        is_saturated = all(choice["million_output_tokens_usd"] == choice["saturated_million_tokens_usd"] for choice in self.choices)
+        return tuple(name for name in COLUMNS if not (is_saturated and name == "saturated_million_tokens_usd"))
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows of choices."""
+        return [tuple(choice[name] for name in self.columns()) for choice in self.choices]
 
 
-def chosen(rows: Sequence[Record], limits: Limits) -> Found:
+def chosen(rows: Sequence[Record], limits: Limits, kinds: Mapping[str, str | None] | None = None) -> Found:
     """Find the cheapest choice of each server, and leave out those that another beats in dollars, devices and both times. `rows` are rows of
-    `serving_split`: decode steps at several batches, and the prefill of one prompt."""
+    `serving_split`: decode steps at several batches, and the prefill of one prompt. `kinds` are the kinds of the parts' prices."""
     servers: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
-        servers.setdefault(tuple(row[name] for name in _SERVER), []).append(row)
-    found = Found([], {})
-    best: dict[str, dict[str, Any]] = {}
+        servers.setdefault(tuple(row[name] for name in lost.SERVER), []).append(row)
+    losses: list[Loss] = []
+    best: list[dict[str, Any]] = []
     for server, of_server in sorted(servers.items(), key=lambda pair: str(pair[0])):
-        choice, kind, reason = _cheapest(of_server, limits)
-        name = _said(server, servers)
-        if choice is None:
-            found.lost.setdefault(kind, {})[name] = reason
+        outcome = _cheapest(of_server, limits)
+        if isinstance(outcome, Loss):
+            losses.append(outcome)
         else:
-            best[name] = choice
-    for name, choice in best.items():
-        if better := next((of for of, known in best.items() if _beats(known, choice)), None):
-            found.lost.setdefault(BEATEN, {})[name] = f"{BEATEN}: {better} does the same for {_usd(best[better])} in place of {_usd(choice)}"
-    front = [choice for name, choice in best.items() if name not in found.lost.get(BEATEN, {})]
-    front.sort(key=lambda c: (c["million_tokens_usd"] is None, c["million_tokens_usd"] or 0.0, c["devices"], c["tpot_s"]))
-    found.rows = [tuple(choice[name] for name in COLUMNS) for choice in front]
-    return found
+            best.append(outcome | {"price_kind": (kinds or {}).get(server[1])})
+    best.sort(key=lambda c: (weight(c, lost.COST), c["devices"], c["tpot_s"]))
+    front = [choice for choice in best if not any(lost.beats(other, choice) for other in best)]
+    for choice in best:
+        if better := next((other for other in front if lost.beats(other, choice)), None):
+            losses.append(lost.beaten(choice, better, servers))
+    return Found(front, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))))
 
 
-BEATEN = "no gain in cost, devices or times"
-"""Kind of reason of a choice that another beats."""
-
-
-def _said(server: tuple[Any, ...], servers: Collection[tuple[Any, ...]]) -> str:
-    """Name a server by its part, and by what distinguishes it from other servers of the same part."""
-    alike = [other for other in servers if other[1] == server[1]]
-    return " ".join(str(value) for i, value in enumerate(server) if i == 1 or len({other[i] for other in alike}) > 1)
-
-
-def _usd(choice: Record) -> str:
-    usd = choice["million_tokens_usd"]
-    return "an unknown price" if usd is None else f"{significant(usd)} USD a million tokens"
-
-
-def _cheapest(rows: Sequence[Record], limits: Limits) -> tuple[dict[str, Any] | None, str, str]:
-    """Return the cheapest choice among the splits of a server, or None with the kind of reason and the reason."""
+def _cheapest(rows: Sequence[Record], limits: Limits) -> dict[str, Any] | Loss:
+    """Return the cheapest choice among the splits of a server, or its loss."""
+    server = tuple(rows[0][name] for name in lost.SERVER)
     steps: dict[tuple[Any, ...], list[Record]] = {}
     prompts: dict[Any, list[Record]] = {}
     for row in rows:
@@ -121,8 +120,7 @@ def _cheapest(rows: Sequence[Record], limits: Limits) -> tuple[dict[str, Any] | 
         if reached:
             pairs.append((sorted(of_split, key=lambda row: row["samples"]), max(reached, key=lambda row: row["context"])))
     if not pairs:
-        kind = "does not fit"
-        return None, kind, f"{kind} on {max(row['device_count'] for row in rows)} devices"
+        return _not_fitting(server, rows)
     tried = [one for of_split, prompt in pairs if (one := _Tried.of(of_split, prompt, limits)) is not None]
     choice: dict[str, Any] | None = None
     for one in sorted(tried, key=lambda one: one.bound):
@@ -132,26 +130,37 @@ def _cheapest(rows: Sequence[Record], limits: Limits) -> tuple[dict[str, Any] | 
         if other is not None and (choice is None or _order(other) < _order(choice)):
             choice = other
     if choice is None:
-        return None, *_why_none(pairs, limits)
-    if limits.usd_per_hour is not None and (choice["usd_per_hour"] is None or choice["usd_per_hour"] > limits.usd_per_hour):
-        known = "its price is unknown" if choice["usd_per_hour"] is None else f"{significant(choice['usd_per_hour'])} USD an hour"
-        return None, "above the budget", f"above the budget: {known}"
-    return choice, "", ""
+        return _why_none(server, pairs, limits)
+    usd = choice["price_usd_per_hour"]
+    if limits.usd_per_hour is not None and (usd is None or usd > limits.usd_per_hour):
+        return Loss(server, lost.BUDGET, "its price is unknown" if usd is None else quantity(usd, "USD/h"), float("inf") if usd is None else usd)
+    return choice
 
 
-def _why_none(pairs: Sequence[tuple[list[Record], Record]], limits: Limits) -> tuple[str, str]:
-    """Return the kind of reason why no split of a server is within the limits, and the reason with its number."""
+def _not_fitting(server: tuple[Any, ...], rows: Sequence[Record]) -> Loss:
+    """Tell by how much the split that comes nearest exceeds the memory of a device."""
+    known = [row for row in rows if row["latency_s"] is None and row["free_byte"] is not None and row["device_byte"]]
+    least = max(known, key=lambda row: row["free_byte"] / row["device_byte"], default=None)
+    if least is None:
+        return Loss(server, lost.FIT, "its memory is unknown", float("inf"))
+    where = "a device" if least["device_count"] == 1 else f"each of {least['device_count']} devices"
+    told = f"{size(-least['free_byte'])} too much on {where} of {size(least['device_byte'])}"
+    return Loss(server, lost.FIT, told, -least["free_byte"] / least["device_byte"])
+
+
+def _why_none(server: tuple[Any, ...], pairs: Sequence[tuple[list[Record], Record]], limits: Limits) -> Loss:
+    """Tell why no split of a server is within the limits, with its number."""
     step_s = min(of_split[0]["latency_s"] for of_split, _ in pairs)
     first_s = min(prompt["latency_s"] for _, prompt in pairs)
     if limits.tpot_s is not None and step_s > limits.tpot_s:
-        return "TPOT above the limit at batch 1", f"TPOT {quantity(step_s, 's')} at batch 1"
+        return Loss(server, lost.TPOT, f"{quantity(step_s, 's')} a token", step_s)
     if limits.ttft_s is not None and first_s > limits.ttft_s:
-        return "TTFT above the limit without load", f"TTFT {quantity(first_s, 's')} without load"
-    return "above the limits under this rate", f"above the limits under this rate with {MOST_REPLICAS} servers"
+        return Loss(server, lost.TTFT, f"{quantity(first_s, 's')} to the first token", first_s)
+    return Loss(server, lost.RATE, f"up to {MOST_REPLICAS} servers were tried", step_s)
 
 
 def _order(choice: Record) -> tuple[float, ...]:
-    return tuple(_weight(choice, name) for name in _WEIGHED)
+    return tuple(weight(choice, name) for name in lost.WEIGHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +190,14 @@ class _Tried:
         if fewest > MOST_REPLICAS:
             return None
         rate = server.capacity if limits.rate is None else limits.rate
-        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output)
-        return cls(allowed, server, fewest, best, tuple(_weight(best, name) for name in _WEIGHED))
+        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server.capacity)
+        return cls(allowed, server, fewest, best, _order(best))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
         """Find the smallest number of servers that meets the limits. Return None if no number does."""
         widest, server = self.allowed[-1], self.server
         if limits.rate is None:
-            return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output)
+            return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output, server.capacity)
         high, found = self.fewest, self._load(self.fewest, limits)
         while found is None:
             high *= 2
@@ -201,7 +210,7 @@ class _Tried:
             load = self._load(middle, limits)
             low, high, found = (middle, high, found) if load is None else (low, middle, load)
         running = next((row for row in self.allowed if row["samples"] >= found.batch), widest)
-        return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output)
+        return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output, server.capacity)
 
     def _load(self, replicas: int, limits: Limits) -> Load | None:
         """Compute the load of each of `replicas` servers. Return None if the load exceeds a limit."""
@@ -214,27 +223,14 @@ class _Tried:
         return found if is_kept else None
 
 
-def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int) -> dict[str, Any]:
-    """Make the row of a choice. The rent covers all devices, also idle ones."""
+def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int, capacity: float) -> dict[str, Any]:
+    """Make the row of a choice. The price covers all devices, also idle ones; `capacity` is the largest rate of one server."""
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
         **{name: row[name] for name in COLUMNS if name in row},
         "batch": row["samples"], "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
         "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output,
-        "usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
-        "million_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
+        "price_usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
+        "million_output_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
+        "saturated_million_tokens_usd": None if per_s is None else per_s / (capacity * output) * 1e6,
     }  # fmt: skip
-
-
-_WEIGHED = ("million_tokens_usd", "devices", "tpot_s", "ttft_s")
-
-
-def _weight(choice: Record, name: str) -> float:
-    """Return a number to minimize, without the digits that differ with the order of a sum; a missing price counts as infinite."""
-    return float("inf") if choice[name] is None else float(f"{choice[name]:.9g}")
-
-
-def _beats(one: Record, other: Record) -> bool:
-    """Return True if `one` dominates `other`: no number is worse and at least one is better."""
-    mine, its = ([_weight(c, name) for name in _WEIGHED] for c in (one, other))
-    return all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its

@@ -9,6 +9,7 @@ from typing import Any
 
 from charz.schema.errors import CharzError
 
+from ..question import HALVES
 from .mix import Mix
 
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
@@ -71,7 +72,8 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
     by_setting: dict[str, dict[str, Record]] = {}
     for flag in flags:
         by_setting.setdefault(flag["setting"], {})[flag["value"]] = flag
-    asked = {"precision": "stored" if row["precision"] == stored else row["precision"], "kv_precision": row["kv_precision"]}
+    is_stored = row["precision"] == stored and stored not in HALVES
+    asked = {"precision": "stored" if is_stored else row["precision"], "kv_precision": row["kv_precision"]}
     kept = None if asked["kv_precision"] in (None, "none") else asked["kv_precision"]
     order = ("command", "precision", *_DEGREES, "length", "requests", "chunk", "memory", "kv_precision")
     words, notes = [], []
@@ -86,18 +88,22 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
         flag = known.get(value) or known["*"]
         if flag["words"] and all(numbers[name] is not None for name in re.findall(r"{(\w+)}", flag["words"])):
             words.append(flag["words"].format(**numbers))
-        if flag["note"]:
+        if flag["note"] and not (setting == "expert" and numbers["tensor"] == 1):
             notes.append(flag["note"])
     return " ".join(words), [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
 
 
 def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
     """Tell the origin of the flags and of the times of a row, and what a reader must fill in."""
-    packages = {(flag["package"], flag["package_version"]) for flag in flags if flag["package"]}
-    origin = ", ".join(f"{name} {version}" for name, version in sorted(packages)) or f"unchecked: the package of {flags[0]['engine']} contains no parser"
-    lines = [f"flags: {origin}; times: {row['backend']} {row['engine_version']}"]
+    packages = sorted({(flag["package"], flag["package_version"]) for flag in flags if flag["package"]})
+    times = f"the times are those of {row['backend']} {row['engine_version']} (--version names another)"
+    if packages:
+        ((name, version),) = packages
+        lines = [f"the flags are those of {name} {version}; {times}"]
+    else:
+        lines = [f"the flags were not checked, since the package of {flags[0]['engine']} contains no parser; {times}"]
     if row.get("replicas", 1) > 1:
         lines.append(f"{row['hardware']}: start {row['replicas']} of these servers, which share the requests")
     if hub_name(source) is None:
-        lines.append(f"{PLACE}: fill in a path or a name on the hub; charz knows {row['model']} as {source}")
+        lines.append(f"{PLACE}: put the path of {row['model']} or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name")
     return lines

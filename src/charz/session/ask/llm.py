@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, some
 
 from ..answer import Rows, answer
 from ..axes import amount, formats, names, one_of, sizes
@@ -16,7 +16,6 @@ from ..parameters import (
     Backends,
     Batches,
     Caps,
-    Devices,
     Force,
     HostShare,
     KvPrecisions,
@@ -29,8 +28,11 @@ from ..parameters import (
     Versions,
 )
 from ..question import SERVED_PRECISIONS, Question
-from . import choice, mix, splits
+from . import choice, lost, mix, prices, splits
 from . import launch as launches
+
+if TYPE_CHECKING:
+    from charz.schema.catalog.devices import DeviceSplit
 
 _SPLIT = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "phase", "batch", "context",
@@ -41,6 +43,12 @@ _SPLIT = (
 POWERS_OF_TWO = f"1:{splits.MOST_DEVICES}"
 """Degrees that are tried where none is named."""
 
+NODES = "1:16"
+"""Numbers of devices of which `--smallest` finds the smallest that fits, where none is named."""
+
+EIGHT_BITS = "fp8"
+"""Precision that choices within limits try after the model's 16 bits."""
+
 ORDERS = {"part": "", "latency": "tpot_s", "energy": "token_j", "cost": "million_mixed_tokens_usd"}
 """Column that orders the answers within a model."""
 
@@ -50,6 +58,14 @@ _USED = """
 """Condition that spreads experts only for models that have them."""
 
 _NO_CACHE = "its graph gives no step of one token"
+
+
+def _check_options(is_choice: bool, is_spread: bool, is_lost: bool, is_smallest: bool) -> None:
+    """Raise `CharzError` for an option that does not apply."""
+    if is_lost and not is_choice:
+        raise CharzError("nothing lost", "--lost", "without limits no server is left out", "add --ttft, --tpot, --rate or --budget")
+    if is_smallest and is_spread:
+        raise CharzError("two questions", "--smallest", "it asks about one number of devices", "leave out --smallest, limits and further degrees")
 
 
 def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
@@ -80,7 +96,12 @@ class Llm(Core):
         backend: Backends = None,
         version: Versions = None,
         kv_precision: KvPrecisions = None,
-        devices: Devices = None,
+        devices: Annotated[
+            Sizes | None,
+            Text("Numbers of devices of a server, those of all its degrees together: 8, 1,2,4 or 1:8 (doubling). Tensor parallel takes what "
+                 "--pipeline, --expert and --spread leave."),
+        ] = None,
+        smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1 to 16 unless --devices names others.")] = False,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
         expert: Annotated[Sizes | None, Text("Replicas over which experts are distributed.")] = None,
         spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
@@ -89,7 +110,8 @@ class Llm(Core):
         ttft: Annotated[Amount | None, Text("Largest time to the first token, e.g. 500ms; lists choices within limits.")] = None,
         tpot: Annotated[Amount | None, Text("Largest time per token, e.g. 30ms; lists choices within limits.")] = None,
         rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
-        budget: Annotated[float | None, Text("Largest rent of all devices in USD an hour; lists choices within limits.", least=0.0)] = None,
+        budget: Annotated[float | None, Text("Largest price of all devices in USD an hour; lists choices within limits.", least=0.0)] = None,
+        lost: Annotated[bool, Text("List the servers that are no choice within the limits, with the reason of each, in place of the choices.")] = False,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         launch: Annotated[
             Literal["vllm", "sglang", "trtllm", "llama.cpp"] | None, Text("Server whose command is listed for each row, in place of numbers.")
@@ -101,12 +123,14 @@ class Llm(Core):
         """Serve language models: requests that fit, time to the first token, and time, energy and cost of tokens, by batch and context.
 
         ttft_s is the time to the first token of a request that arrives alone, batch_ttft_s that of a batch of prompts that arrive at once. Tokens of
-        prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output.
+        prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output. --smallest answers which is the smallest node.
 
         --ttft, --tpot, --rate or --budget list the cheapest choice of each part within these limits, unless another part is as good in dollars, devices
-        and both times; a message tells why each other part lost. They try batches 1 to 256 on 1, 2, 4 and 8 devices unless these are named, and
-        pipelines and distributed experts, up to 64 devices. --pipeline,
-        --expert or --spread alone list prompts and steps of these splits, with the time to the result and the tokens a second of all devices.
+        and both times; messages tell why other parts lost, and --lost lists them all. A million output tokens cost what all devices cost while they
+        generate them at this rate, with prompts and idle time; the saturated cost is that at the largest rate. Choices try the model's 16 bits and fp8,
+        batches 1 to 256, and 1, 2, 4 and 8 devices, pipelines and distributed experts up to 64 devices, or only --devices. Without --on, they
+        are the parts on which a server of language models runs. --pipeline, --expert or --spread alone list prompts and steps of these splits,
+        with the time to the result and the tokens a second of all devices.
 
         --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
         and no flag sets, and the version of the server whose flags were compared.
@@ -121,10 +145,11 @@ class Llm(Core):
                     self.messages.remark(f"{option} {given}: no flag of the command sets it")
         is_choice = (ttft, tpot, rate, budget) != (None, None, None, None)
         is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
-        if is_choice:
-            batch, devices = batch or "1:256", devices or "1:8"
-            pipeline, expert = (degree or POWERS_OF_TWO for degree in (pipeline, expert))
-        batches = sizes(batch) or [1]
+        _check_options(is_choice, is_spread, lost, smallest)
+        asked = self._decoders(names(models))
+        made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert)), is_choice) if is_spread else []
+        counts = sorted({split.tensor for split in made}) or sizes(devices or (NODES if smallest else None)) or [1]
+        batches = sizes(batch or ("1:256" if is_choice else None)) or [1]
         asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
         runs = [
             {
@@ -137,60 +162,125 @@ class Llm(Core):
             }
             for engine in (*names(version),) or (None,)
             for kept in formats(kv_precision)
-            for shared in sizes(devices) or [1]
+            for shared in counts
             for asked_mix in asked_mixes
             for run in mix.runs(asked_mix, batches)
             if not is_spread or run["context"] == (asked_mix.prompt if run["phase"] == "prefill" else asked_mix.context)
             if not is_choice or run["phase"] == "decode" or run["batch"] == 1
         ]
-        asked = self._decoders(names(models))
+        parts = names(on) or (self._serving_parts() if (is_choice or smallest) and not backend else [])
         question = Question(
             asked,
-            names(on),
+            self._large_enough(asked, parts, counts) if smallest else parts,
             precisions=names(precision),
             backends=names(backend),
             caps=names(cap),
             runs=runs,
             preferred=SERVED_PRECISIONS,
+            beside=(EIGHT_BITS,) if is_choice else (),
             serves=True,
             is_as_stored=True,
         )
+        if devices is not None:
+            self._say_unlinked(question, counts)
         known: dict[str, dict[str, int]] = {}
         if not is_spread:
-            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)])
+            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest)
         else:
-            experts = (sizes(expert) or [1]) if splits.has_experts(self.connection(), asked) else [1]
-            tried = (sizes(devices) or [1], sizes(pipeline) or [1], sizes(spread) or [1], experts)
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
-            if limits is not None and not precision:
-                self.messages.remark("one precision a part is compared; `--precision fp16,fp8,int8` compares several")
-            found, known = self._served_split(question, tried, limits)
-        return found if launch is None else self._launched(found, known, launch, asked_mixes, is_paged=html is not None)
+            found, known = self._served_split(question, made, limits, lost)
+        return found if launch is None else self._launched(found, known, launch, asked_mixes)
+
+    def _splits(
+        self, models: list[str], devices: list[int], named: tuple[list[int], list[int], list[int]], is_choice: bool
+    ) -> list[DeviceSplit]:
+        """Return the splits to try: of the named degrees of pipeline, spread and expert, or of all up to 64 devices for a choice."""
+        pipelines, contexts, experts = named
+        most = max(devices) if devices else splits.MOST_DEVICES if is_choice else splits.MOST_STATED
+        if is_choice:
+            pipelines, experts = (degrees or [d for d in sizes(POWERS_OF_TWO) if d <= most] for degrees in (pipelines, experts))
+        experts = (experts or [1]) if splits.has_experts(self.connection(), models) else [1]
+        tensors = sizes("1:8") if is_choice else [1]
+        made = list(splits.served(splits.Degrees(pipelines or [1], contexts or [1], experts, tensors, devices, most)))
+        if not made:
+            where = f"--devices {','.join(map(str, devices))}" if devices else f"more than {most} devices"
+            raise CharzError("no split", where, "--pipeline, --expert and --spread take more", "name a multiple of their product with --devices")
+        return made
+
+    def _serving_parts(self) -> list[str]:
+        """Return the parts on which a server of language models runs, and report the others."""
+        query = "SELECT DISTINCT hardware FROM supported_backend WHERE serves"
+        serving = {name for (name,) in self.connection().execute(query).fetchall()}
+        known = self._names("hardware")
+        if not serving.intersection(known):
+            return []
+        if others := [name for name in known if name not in serving]:
+            self.messages.remark(f"left out: {some(others, 3)}, on which no server of language models runs; --on names them")
+        return [name for name in known if name in serving]
+
+    def _large_enough(self, models: list[str], parts: list[str], counts: Sequence[int]) -> list[str]:
+        """Return the parts whose devices together have room for weights of 4 bits, and report the others. No format of weights has fewer bits."""
+        query = """
+            SELECT p.hardware, p.dram_byte, CAST(COALESCE(MAX(l.link_device_count), 1) AS BIGINT)
+            FROM part AS p LEFT JOIN part_link AS l ON l.hardware = p.hardware GROUP BY p.hardware, p.dram_byte
+        """
+        least = "SELECT MIN(parameter_count) / 2 FROM model WHERE list_contains(?, model)"
+        ((byte,),) = self.connection().execute(least, [models]).fetchall()
+        most = {part: dram * max((count for count in counts if count <= joined), default=1)
+                for part, dram, joined in self.connection().execute(query).fetchall() if dram is not None}
+        asked = [self.part_name(name) for name in parts] or self._names("hardware")
+        small = [part for part in asked if most.get(part, byte) < byte]
+        if small and len(small) < len(asked):
+            self.messages.remark(f"left out: {some(small, 3)}, whose memory is smaller than the weights in 4 bits")
+            return [part for part in asked if part not in small]
+        return parts
+
+    def _say_unlinked(self, question: Question, counts: Sequence[int]) -> None:
+        """Report the named numbers of devices that no link of a part joins."""
+        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
+        joined = dict(self.connection().execute(query).fetchall())
+        parts = [self.part_name(name) for name in question.hardware] or self._names("hardware")
+        for count in counts:
+            most = {part: joined.get(part, 1) for part in parts if joined.get(part, 1) < count}
+            if most:
+                told = f"links join at most {', '.join(map(str, sorted(set(most.values()))))} of them"
+                further = f"; --devices {count} --pipeline 2 spreads over two nodes" if count <= 2 * max(most.values()) else ""
+                self.messages.warn(f"left out: {count} devices on {some(list(most), 3)}: {told}{further}")
 
     def _served_split(
-        self, question: Question, tried: splits.Degrees, limits: choice.Limits | None
+        self, question: Question, made: list[DeviceSplit], limits: choice.Limits | None, is_lost: bool
     ) -> tuple[Rows, dict[str, dict[str, int]]]:
         """Return the rows of servers that run on several devices, or the choices within limits, and the degrees of each split."""
         self.stays_here("serving over devices")
         scoped = self.asked(question, "serving_split")
-        made = list(splits.served(*tried, most=splits.MOST_STATED if limits is None else splits.MOST_DEVICES))
-        if not made:
-            raise CharzError("no split", "experts need devices that share a context, or replicas")
         splits.hold(scoped, made)
         degrees = splits.degrees(scoped)
         if limits is None:
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}"), degrees
-        found = choice.chosen(scoped.records(f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"), limits)
-        if not found.rows:
+        kinds = prices.kinds(self.connection())
+        found = choice.chosen(scoped.records(f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"), limits, kinds)
+        losers = Rows(*lost.table(found.lost))
+        if is_lost:
+            return losers, degrees
+        if not found.choices:
             self.messages.warn("no choice meets the limits")
-        for line in found.lines():
+        for line in (*lost.lines(found.lost, found.choices), *prices.said({row["hardware"]: row["price_kind"] for row in found.choices})):
             self.messages.remark(line)
-        return Rows(choice.COLUMNS, found.rows, ("serving_split",)), degrees
+        self._say_choices(question, found)
+        return Rows(found.columns(), found.rows, ("serving_split",), texts=choice.TEXTS, beside=(("Why others lost", losers),)), degrees
 
-    def _launched(
-        self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], engine: str, asked: Sequence[mix.Mix], is_paged: bool
-    ) -> Rows:
+    def _say_choices(self, question: Question, found: choice.Found) -> None:
+        """Tell which precisions were tried, and what a price contains."""
+        if not question.precisions:
+            tried = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
+            self.messages.remark(f"tried: {', '.join(tried)}; charz does not judge their accuracy; --precision names others")
+        if "saturated_million_tokens_usd" in found.columns():
+            self.messages.remark(
+                "a million output tokens: all devices at this rate, prompts and idle time included; the saturated cost is that at the largest rate"
+            )
+
+    def _launched(self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], engine: str, asked: Sequence[mix.Mix]) -> Rows:
         """Return the commands of rows, for a page with their numbers, and tell what no flag sets. `degrees` are those of each split."""
         rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
         steps = [row for row in rows if row.get("phase", "decode") == "decode"]
@@ -213,10 +303,11 @@ class Llm(Core):
             found.append({**row, "launch": words})
             for line in (*notes, *launches.said(flags, row, source)):
                 self.messages.remark(line)
-        columns = [*answered.columns, "launch"] if is_paged else [name for name in launches.COLUMNS if name in ("launch", *answered.columns)]
-        return Rows(tuple(columns), [tuple(row[name] for name in columns) for row in found], answered.views)
+        paged, columns = (*answered.columns, "launch"), tuple(name for name in launches.COLUMNS if name in ("launch", *answered.columns))
+        whole, short = ([tuple(row[name] for name in each) for row in found] for each in (paged, columns))
+        return Rows(columns, short, answered.views, texts=answered.texts, page=Rows(paged, whole, answered.views, texts=answered.texts), beside=answered.beside)
 
-    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str) -> Rows:
+    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""
         scoped = self.asked(question, "llm_serving", "largest_batch")
         order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
@@ -233,6 +324,11 @@ class Llm(Core):
             for one in asked
             for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
         ]
+        if is_smallest:
+            found, left = mix.smallest(found)
+            for line in left:
+                self.messages.remark(line)
+            first = first or "device_count"
         found.sort(key=lambda row: _place(row, first))
         for line in mix.said(found):
             self.messages.remark(line)

@@ -103,6 +103,27 @@ def said(rows: Sequence[Record]) -> list[str]:
     return list(lines) if len(lines) <= SAID_ROWS else []
 
 
+def smallest(rows: Sequence[Record]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of the fewest devices that fit, for each server and batch, and tell which servers fit on no number of devices."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for row in rows:
+        server = tuple(row[name] for name in _SERVER if name != "device_count")
+        groups.setdefault((*server, row["batch"], row["context"], row.get("power")), []).append(row)
+    found, left = [], []
+    for of_server in groups.values():
+        fitting = [row for row in of_server if row["fits_device"]]
+        if fitting:
+            found.append(dict(min(fitting, key=lambda row: row["device_count"])))
+        else:
+            left.append(max(of_server, key=lambda row: row["device_count"]))
+    if len(left) <= SAID_ROWS:
+        told = [f"{_named(row)}, {row['precision']}, batch {row['batch']}: does not fit" for row in left]
+    else:
+        parts = sorted({str(row["hardware"]) for row in left})
+        told = [f"does not fit: {len(parts)} parts, among them {', '.join(parts[:3])}; --on names those that you mean"]
+    return found, told
+
+
 def _named(row: Record) -> str:
     return str(row["hardware"]) if row["device_count"] == 1 else f"{row['device_count']} {row['hardware']}"
 

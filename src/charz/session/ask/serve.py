@@ -301,7 +301,7 @@ class Serve(Core):
         self.stays_here("serving over devices")
         scoped = self._served([plan.model], parts, precision, backend, runs, "serving_split")
         degrees = [sorted({getattr(each, name) for each in plans}) for name in ("devices", "stages", "replicas")]
-        splits.hold(scoped, list(splits.served(degrees[0], degrees[1], [1], degrees[2], splits.MOST_STATED)))
+        splits.hold(scoped, list(splits.served(splits.Degrees(degrees[1], [1], degrees[2], degrees[0], most=splits.MOST_STATED))))
         return server_rows.of_replicas(scoped)
 
     def _commands(self, found: Sequence[Found], engine: str, given: trace.Trace | None) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,8 +20,20 @@ MOST_DEVICES = 64
 MOST_STATED = 4096
 """Largest number of devices of a named split."""
 
-Degrees = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-"""Degrees to try of tensor, pipeline, context and expert parallel."""
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """Degrees of splits to try, and the numbers of devices that they may take together."""
+
+    pipelines: Sequence[int]
+    contexts: Sequence[int]
+    experts: Sequence[int]
+    tensors: Sequence[int] = ()
+    """Degrees of tensor parallel, where `devices` names no numbers."""
+    devices: Sequence[int] = ()
+    """Numbers of devices of a server, of which tensor parallel takes what the other degrees leave."""
+    most: int = MOST_DEVICES
+    """Largest number of devices of a server."""
+
 
 _SHORT = {
     "tensor": "tp", "pipeline": "pp", "interleave": "v", "context": "cp", "data": "dp", "expert": "ep", "micro_batches": "m",
@@ -42,28 +55,25 @@ def degrees(scoped: Scoped) -> dict[str, dict[str, int]]:
     return {row.pop("split"): row for row in scoped.records(query)}
 
 
-def served(
-    tensors: Sequence[int],
-    pipelines: Sequence[int],
-    contexts: Sequence[int],
-    experts: Sequence[int],
-    most: int = MOST_DEVICES,
-) -> Iterator[DeviceSplit]:
+def served(tried: Degrees) -> Iterator[DeviceSplit]:
     """Yield the splits of a server, with as many replicas as experts are spread over; further replicas would be separate servers."""
     from charz.schema.catalog.devices import DeviceSplit
 
-    for tensor, pipeline, context, expert in itertools.product(tensors, pipelines, contexts, experts):
+    for pipeline, context, expert in itertools.product(tried.pipelines, tried.contexts, tried.experts):
         data = max(1, expert // context)
-        if (context * data) % expert or tensor * pipeline * context * data > most:
-            continue
-        degrees = {
-            "tensor": tensor, "pipeline": pipeline, "interleave": 1, "context": context, "data": data, "expert": expert,
-            "micro_batches": 1,
-        }  # fmt: skip
-        yield DeviceSplit(
-            **degrees, split=name(degrees), framework="plain", optimizer="adam", zero_stage=0, recompute="none",
-            is_sequence_parallel=True, block_count=None, adapter_rank=None, frozen_precision=None,
-        )  # fmt: skip
+        others = pipeline * context * data
+        tensors = [count // others for count in tried.devices if count % others == 0] if tried.devices else tried.tensors
+        for tensor in tensors:
+            if (context * data) % expert or tensor * others > tried.most:
+                continue
+            degrees = {
+                "tensor": tensor, "pipeline": pipeline, "interleave": 1, "context": context, "data": data, "expert": expert,
+                "micro_batches": 1,
+            }  # fmt: skip
+            yield DeviceSplit(
+                **degrees, split=name(degrees), framework="plain", optimizer="adam", zero_stage=0, recompute="none",
+                is_sequence_parallel=True, block_count=None, adapter_rank=None, frozen_precision=None,
+            )  # fmt: skip
 
 
 def has_experts(connection: DuckDBPyConnection, models: list[str]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from ..answer import Rows, answer
+from ..ask import prices
 from ..axes import names, one_of, sizes
 from ..core import Core
 from ..paging import paged
@@ -119,19 +120,11 @@ class Recommend(Core):
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
             self.messages.warn("parts without a price come last")
         if by in ("cost", "price"):
-            self._say_kinds_of_price([kind for choice in kept if (kind := choice["price_kind"])])
+            for line in prices.said({choice["hardware"]: choice["price_kind"] for choice in kept}):
+                self.messages.remark(line)
         shown = scoped.shown(_SHOWN)
         rows = [[choice[name] for name in shown] for choice in kept]
         return self.cut(Rows(shown, rows, ("recommendation",), is_failure=not kept), top, "choices")
-
-    def _say_kinds_of_price(self, kinds: Sequence[str]) -> None:
-        """Warn if the list contains both rents and purchase prices."""
-        bought = kinds.count("purchase")
-        if 0 < bought < len(kinds):
-            self.messages.warn(
-                f"{bought} of {len(kinds)} prices are list prices divided by hours of use, without host and power. The others are rents,"
-                " which include host and power. `price basis` shows the kind of each price"
-            )
 
     def _say_rounded(self, front: Sequence[dict[str, Any]]) -> None:
         """Warn if the first choice computes in fewer than 16 bits, and name the first choice in 16 bits or more."""

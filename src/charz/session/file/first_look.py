@@ -8,7 +8,7 @@ from typing import Any
 from ..answer import Rows
 from ..core import Core
 from ..quantities import significant, size
-from ..question import Question
+from ..question import HALVES, Question
 from ..scoped import Scoped
 
 PARTS = ("rtx4090", "l40s", "h100_sxm5_80", "b200_sxm", "h200_sxm_141", "mi300x_192", "mi325x_256", "mi355x_288")
@@ -56,7 +56,7 @@ def shown(session: Core, model: str) -> Rows | None:
         return None
     tell = session.messages.remark
     stored = dict(session.connection().execute("SELECT model, stored_policy FROM model").fetchall())[model]
-    policies = tuple(dict.fromkeys((PLAIN, stored or NARROW)))
+    policies = tuple(dict.fromkeys((PLAIN, NARROW if stored in (None, *HALVES) else stored)))
     run = {"batch": 1, "phase": "decode", "context": CONTEXT}
     sized = "h100_sxm5_80" if "h100_sxm5_80" in known else known[0]
     scoped = session.asked(Question([model], [sized], precisions=policies, runs=[run], serves=True), "operator_work", "run_memory")

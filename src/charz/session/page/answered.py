@@ -21,7 +21,7 @@ _CONDITIONS = (
 _ALONG = ("batch", "context", "sequence", "rate_per_s", "concurrency")
 """Columns that differ along a line of a picture."""
 
-_COSTS = ("million_mixed_tokens_usd", "million_tokens_usd", "million_samples_usd", "million_inference_usd")
+_COSTS = ("million_mixed_tokens_usd", "million_output_tokens_usd", "million_tokens_usd", "million_samples_usd", "million_inference_usd")
 
 _LAYERS = {
     "weight_byte": "weights", "kv_cache_byte": "KV cache", "gradient_byte": "gradients", "optimizer_byte": "optimizer",
@@ -35,6 +35,7 @@ MOST_BARS = 24
 def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Sequence[str]) -> bytes:
     """Render the page of an answer."""
     command = _command(name, asked)
+    others, rows = rows.beside, rows.page or rows
     table = Table(rows.columns, rows.fetch(), "", session.texts(rows.views) | dict(rows.texts), "Table", command)
     records = table.records()
     limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
@@ -47,6 +48,9 @@ def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Se
     if said:
         listed = Table(("remark",), [(line,) for line in said], "", {}, "Remarks", command)
         found.append(Section("remarks", "Remarks", "What the answer assumes and leaves out.", tables=[listed]))
+    for title, beside in others:
+        listed = Table(beside.columns, beside.fetch(), "", {}, title, command)
+        found.append(Section("others", title, f"{len(listed.rows)} rows.", tables=[listed]))
     found.append(Section("table", "Table", f"The answer has {len(records)} rows.", tables=[table]))
     return document.text(f"{name} {_joined(asked.get('models', asked.get('model')))}", command, found, "")
 

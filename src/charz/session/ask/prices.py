@@ -1,0 +1,34 @@
+"""Kinds of the prices that an answer compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from charz.schema.errors import some
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+OWNED = "owned"
+"""Kind of a price that charz derives from a list price."""
+
+
+def kinds(connection: DuckDBPyConnection) -> dict[str, str | None]:
+    """Return the kind of each part's price: `rent`, `owned` or None."""
+    return dict(connection.execute("SELECT hardware, price_kind FROM part_price").fetchall())
+
+
+def said(kinds: Mapping[str, str | None]) -> list[str]:
+    """Tell which parts have the cost of owning in place of a rent, and which have no price. `kinds` are those of the answer's parts."""
+    owned, unknown = (sorted(part for part, kind in kinds.items() if kind == wanted) for wanted in (OWNED, None))
+    lines = []
+    if owned:
+        others = " Other prices are rents." if "rent" in kinds.values() else ""
+        lines.append(
+            f"owned: {some(owned, 3)}, which nobody rents out, at list price and a share of a host over three years at half use, with power, all"
+            f" assumed; `charz compare MODEL --on {owned[0]} --price` shows the basis.{others}"
+        )
+    if unknown:
+        lines.append(f"no price is known of {some(unknown, 3)}; `charz compare --price --rent PART=USD` states one")
+    return lines

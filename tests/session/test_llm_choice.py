@@ -1,0 +1,133 @@
+"""Choices of `llm` on a file: devices that bound splits, precisions that are tried, parts that are asked, and what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charz.schema.errors import CharzError
+from charz.session import Session
+from charz.session.messages import Messages
+
+ASKED: dict[str, Any] = {"prompt": 64, "output": 32, "ttft": "10s", "tpot": "10s"}
+
+
+@pytest.fixture(scope="module")
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def db(file: Path, said: list[str]) -> Iterator[Session]:
+    with Session(file, messages=Messages(warn=said.append, remark=said.append)) as session:
+        yield session
+
+
+@pytest.mark.parametrize(("devices", "splits"), [(1, {"one"}), (2, {"tp2", "pp2"}), ("1,2", {"one", "tp2", "pp2"})])
+def test_devices_bound_the_splits(db: Session, devices: Any, splits: set[str]) -> None:
+    """Each number is that of all degrees together; a decoder without experts has tensor and pipeline parallelism."""
+    tried = db._splits(["decoder"], [1, 2] if devices == "1,2" else [devices], ([], [], []), is_choice=True)
+    assert {split.split for split in tried} == splits
+    found = db.llm("decoder", on="h100_sxm5_80", devices=devices, **ASKED)
+    assert set(found["split"]) <= splits and set(found["device_count"]) <= {1, 2}
+
+
+def test_without_devices_a_choice_tries_up_to_64(db: Session) -> None:
+    tried = db._splits(["decoder"], [], ([], [], []), is_choice=True)
+    assert max(split.tensor * split.pipeline for split in tried) == 64 and max(split.tensor for split in tried) == 8
+    assert {split.pipeline for split in db._splits(["decoder"], [], ([2], [], []), is_choice=False)} == {2}
+
+
+def test_degrees_that_take_more_than_the_devices(db: Session) -> None:
+    with pytest.raises(CharzError, match="no split: --devices 3"):
+        db.llm("decoder", on="h100_sxm5_80", devices=3, pipeline=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"), [({"lost": True}, "--lost"), ({"smallest": True, "pipeline": 2}, "--smallest"), ({"smallest": True, "tpot": "1s"}, "--smallest")]
+)
+def test_options_that_do_not_apply(db: Session, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(CharzError, match=told):
+        db.llm("decoder", on="t4", **options)
+
+
+def test_choices_try_16_bits_and_fp8(db: Session, said: list[str]) -> None:
+    """The T4 has neither bf16 nor fp8, and the A10 no fp8. A named precision is the only one. Servers of each part and precision are choices or lost."""
+    said.clear()
+    every = {"on": "t4,a10,h100_sxm5_80", "devices": 1}
+    tried = [*db.llm("decoder", **every, **ASKED).iter_rows(named=True), *db.llm("decoder", lost=True, **every, **ASKED).iter_rows(named=True)]
+    assert sorted((row["hardware"], row["precision"]) for row in tried) == [
+        ("a10", "fp16"), ("h100_sxm5_80", "fp16"), ("h100_sxm5_80", "fp8"), ("t4", "fp16"),
+    ]  # fmt: skip
+    assert "tried: fp16, fp8; charz does not judge their accuracy; --precision names others" in said
+    assert set(db.llm("decoder", precision="bf16", **every | {"on": "h100_sxm5_80"}, **ASKED)["precision"]) == {"bf16"}
+
+
+def test_a_lost_server_has_one_reason(db: Session) -> None:
+    lost = db.llm("decoder", on="t4,a10", devices=1, tpot="1ns", prompt=64, output=32, lost=True)
+    assert dict(lost.select("hardware", "reason").iter_rows()) == dict.fromkeys(("t4", "a10"), "TPOT above the limit at batch 1")
+    assert all(detail.endswith(" a token") for detail in lost["detail"])
+
+
+def test_parts_without_a_server_are_left_out_of_choices(db: Session, said: list[str]) -> None:
+    said.clear()
+    asked = db._serving_parts()
+    assert "t4" in asked and not {"tpu_v1", "kpu_t64"} & set(asked)
+    assert any("on which no server of language models runs" in line for line in said)
+
+
+def test_numbers_of_devices_that_no_link_joins(db: Session, said: list[str]) -> None:
+    said.clear()
+    rows = db.llm("decoder", on="t4", devices="8,16", batch=1)
+    assert set(rows["device_count"]) == {8}
+    assert "left out: 16 devices on t4: links join at most 8 of them; --devices 16 --pipeline 2 spreads over two nodes" in said
+
+
+def test_the_smallest_node(db: Session, said: list[str]) -> None:
+    """A batch that does not fit one device of 16 GB."""
+    (one,) = db.llm("decoder", on="t4", batch=1, smallest=True).to_dicts()
+    assert (one["device_count"], one["fits_device"]) == (1, True)
+    said.clear()
+    assert db.llm("decoder", on="t4", batch=10**8, smallest=True).is_empty()
+    assert any(line.startswith("8 t4, ") and line.endswith("does not fit") for line in said)
+
+
+def test_parts_that_are_too_small_are_not_asked(db: Session, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 600 billion weights takes 300 GB in 4 bits: 8 devices of 80 GB are enough, 8 of 16 GB are not, nor are 2 of 80 GB."""
+    from unittest.mock import Mock
+
+    connection = db.connection()
+
+    def run(query: str, *values: Any) -> Any:
+        return Mock(fetchall=lambda: [(300e9,)]) if "MIN(parameter_count)" in query else connection.execute(query, *values)
+
+    monkeypatch.setattr(db, "connection", lambda: Mock(execute=run))
+    said.clear()
+    assert db._large_enough(["decoder"], ["t4", "h100_sxm5_80"], [1, 8, 16]) == ["h100_sxm5_80"]
+    assert said == ["left out: t4, whose memory is smaller than the weights in 4 bits"]
+    assert db._large_enough(["decoder"], ["t4", "h100_sxm5_80"], [1, 2]) == ["t4", "h100_sxm5_80"]
+
+
+def test_a_page_lists_losers(db: Session, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    db.llm("decoder", on="t4,a10", devices=1, html=out, **ASKED)
+    page = out.read_text()
+    assert "Why others lost" in page and page.index("Why others lost") < page.index('<section id="table">')
+
+
+def test_formats_of_published_checkpoints() -> None:
+    """A configuration's own format counts first; the classes' defaults name none."""
+    from types import SimpleNamespace
+
+    huggingface = pytest.importorskip("charz.ingest.sources.huggingface")
+
+    def half(kind: str, dtype: str | None = None, words: int = 32_000) -> str | None:
+        found: str | None = huggingface.half_policy(SimpleNamespace(model_type=kind, dtype=dtype, vocab_size=words))
+        return found
+
+    assert (half("llama", words=128_256), half("llama"), half("mixtral"), half("gpt2")) == ("bf16", None, "bf16", None)
+    assert (half("mixtral", "torch.float16"), half("gpt2", "bfloat16"), half("mixtral", "float32")) == ("fp16", "bf16", None)
+
