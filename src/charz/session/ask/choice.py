@@ -40,7 +40,7 @@ MOST_REPLICAS = 512
 
 READ = (
     *(name for name in COLUMNS if name not in TEXTS),
-    "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "device_byte", "free_byte",
+    "tokens_per_s", "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "device_byte", "free_byte",
 )  # fmt: skip
 """Columns of `serving_split` that a choice needs."""
 
