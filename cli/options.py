@@ -183,15 +183,16 @@ def _answer(
         return section or "", rows, lambda: session.texts(rows.views) | dict(rows.texts)
 
     is_page = format in (Format.table, Format.markdown) and target.out is None
-    if sections and chosen is None and (is_full or is_page):
+    if len(sections) > 1 and chosen is None and (is_full or is_page):
         every = (_fetched(*asked(section)) for section in sections)
         shown = (one for one in every if one[1].source or one[0] == sections[0] or not is_page)
         write_sections(shown, format, target.out, target.force)
     else:
         _, rows, texts = asked(chosen or (sections or (None,))[0])
         write(rows, format, target.out, texts, target.force)
-        if sections and chosen is None:
-            session.messages.remark(f"this is --section {sections[0]}; other sections: {', '.join(sections[1:])}")
+        others = sections[1:] or method.asked.more
+        if sections and chosen is None and others:
+            session.messages.remark(f"this is --section {sections[0]}; other sections: {', '.join(others)}")
     session.remind()
     if any(rows.is_failure for rows in found):
         raise typer.Exit(1)

@@ -32,7 +32,7 @@ TABLE_ROWS = 400
 _CONDITIONS = frozenset(
     {
         "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "sequence", "context",
-        "phase", "power", "scenario_id", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
+        "phase", "power", "scenario_id", "input_tokens", "output_tokens", "rate_per_s", "concurrency", "framework",
     }
 )  # fmt: skip
 """Columns that move to a heading above a table if they are equal in all rows."""

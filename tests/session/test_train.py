@@ -13,7 +13,7 @@ import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.answer import Rows
-from charz.session.ask import splits
+from charz.session.ask import splits, train
 from charz.session.ask.train import _budget, _counted, _degrees
 from charz.session.messages import Messages
 
@@ -39,7 +39,7 @@ FITS = Rows(("hardware", "split", "whole_s", "whole_j", "whole_usd"), [("h100", 
 
 def test_a_budget_in_days_dollars_and_megawatt_hours() -> None:
     """432,000 s are 5 days, and 72 GJ are 20 MWh; the first row is the fastest."""
-    assert _budget(FITS, 2e12) == "fastest for 2e+12 tokens or samples, h100 dp64: 5.00 days, - USD, 20.0 MWh"
+    assert _budget(FITS, 2e12) == "fastest for 2e+12 tokens, h100 dp64: 5.00 days, -, 20.0 MWh"
     assert _budget(Rows(FITS.columns, [("h100", "dp64", None, None, None)]), 2e12) == "2e+12 tokens: no split fits"
 
 
@@ -54,9 +54,31 @@ def test_images_are_counted_in_samples() -> None:
             return duckdb.sql(query.replace("FROM run", f"FROM (SELECT STRUCT_PACK(sequence := s) AS run FROM (VALUES {self.values}) AS r (s))"))
 
     asked = ("step_s", "tokens_per_s")
-    assert _counted(Runs(64), asked) == asked  # type: ignore[arg-type]
-    assert _counted(Runs(1), asked) == ("step_s", "samples_per_s")  # type: ignore[arg-type]
-    assert _counted(Runs(1, 64), asked) == ("step_s", "tokens_per_s", "samples_per_s")  # type: ignore[arg-type]
+    assert _counted(Runs(64), asked, None) == asked  # type: ignore[arg-type]
+    assert _counted(Runs(1), asked, None) == ("step_s", "samples_per_s")  # type: ignore[arg-type]
+    assert _counted(Runs(1, 64), asked, None) == ("step_s", "tokens_per_s", "samples_per_s")  # type: ignore[arg-type]
+
+
+def test_recomputation_is_explained() -> None:
+    """A row that recomputes names the memory that it would need without; a row that does not has no line."""
+    row = {"hardware": "p", "batch": 4, "sequence": 8, "split": "tp2 full", "plain_byte": 32 * 2.0**30, "room_byte": 24 * 2.0**30}
+    found = train.recomputing([row, row | {"batch": 1, "split": "tp2"}])
+    assert found[0].startswith("p, batch 4, sequence 8: full recomputation") and found[0].endswith("needs 32.0 GiB of 24.0 GiB")
+    assert len(found) == 2 and "--recompute" in found[1]
+    many = train.recomputing([row | {"batch": batch} for batch in range(9)])
+    assert len(many) == train.MOST_TOLD + 2 and many[-2].startswith("3 further rows")
+    assert train.recomputing([row | {"split": "one"}]) == []
+
+
+@pytest.mark.parametrize(
+    ("whole_s", "whole_j", "said"),
+    [(36_000.0, 3.6e7, "10.0 hours, 3.00 USD, 10.0 kWh"), (864_000.0, 7.2e9, "10.0 days, 3.00 USD, 2.00 MWh"), (60.0, None, "60.0 s, 3.00 USD, - kWh")],
+)
+def test_a_budget_in_units_of_people(whole_s: float, whole_j: float | None, said: str) -> None:
+    """An hour has 3,600 s, a kilowatt-hour 3.6 MJ."""
+    columns = ("hardware", "split", "tokens_per_s", "whole_s", "whole_usd", "whole_j")
+    assert train._budget(Rows(columns, [("p", "one", 1.0, whole_s, 3.0, whole_j)]), 2e9) == f"fastest for 2e+09 tokens, p: {said}"
+    assert train._budget(Rows(columns, [("p", "one", 1.0, None, None, None)]), 2e9) == "2e+09 tokens: no split fits"
 
 
 @pytest.mark.slow
@@ -129,7 +151,7 @@ class TestAsked:
         assert row["whole_j"] == pytest.approx(steps * row["energy_j"], rel=1e-12)
         assert row["whole_usd"] == pytest.approx(8 * rent * row["whole_s"] / 3600, rel=1e-9)
         assert row["whole_usd"] == pytest.approx(row["million_tokens_usd"] * 2000, rel=1e-9)
-        assert any(f"{row['whole_s'] / 86400:.3g}"[:4] in line and " days" in line for line in said)
+        assert any(f", {row['whole_s'] / 3600:.3g}"[:4] in line or f"{row['whole_s'] / 60:.3g}" in line for line in said)
 
     @pytest.mark.parametrize(
         ("options", "said"),

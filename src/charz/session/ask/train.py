@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from charz.schema.errors import CharzError, unknown_name
@@ -13,7 +14,7 @@ from ..axes import names, one_of, sizes
 from ..core import Core
 from ..paging import paged
 from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Precisions, Sequences, Sizes, Text, Top
-from ..quantities import UNKNOWN, significant
+from ..quantities import UNKNOWN, quantity, significant, size
 from ..question import Question
 from ..scoped import Scoped
 from . import splits
@@ -27,11 +28,19 @@ RECOMPUTED = ("none", "selective", "full")
 STAGES = ("0", "1", "2", "3")
 """Stages of ZeRO."""
 
-DAY_S = 86_400.0
-"""Length of a day. [s]"""
+KWH_J = 3.6e6
+"""Energy of a kilowatt-hour. [J]"""
 
-MWH_J = 3.6e9
-"""Energy of a megawatt-hour. [J]"""
+TEXTS = {
+    "split": (
+        "Devices and memory of the training: tensor (tp), pipeline (pp), context (cp), data (dp) and expert (ep) parallel, micro batches (m), stage of"
+        " ZeRO, and kind of recomputation; one is a single device."
+    ),
+    "whole_s": "Time of the whole training: its steps one after another.",
+    "whole_usd": "Price of all devices for the whole training.",
+    "whole_j": "Energy of all devices for the whole training, without hosts and cooling.",
+}
+"""Descriptions of columns: of the split, and of those that `--tokens` adds."""
 
 MOST_SPLITS = 20_000
 """Largest number of splits in a question."""
@@ -40,8 +49,8 @@ _RUN = ("model", "hardware", "backend", "precision", "batch", "sequence", "frame
 
 _SECTIONS = {
     "steps": (
-        *_RUN, "device_count", "global_batch", "step_s", "tokens_per_s", "mfu_fraction", "hfu_fraction", "step_limit",
-        "peak_memory_byte", "fits_device", "energy_j", "million_tokens_usd", "is_simulated",
+        *_RUN, "device_count", "global_batch", "step_s", "tokens_per_s", "mfu_fraction", "peak_memory_byte", "fits_device",
+        "million_tokens_usd", "energy_j", "hfu_fraction", "step_limit", "is_simulated",
     ),
     "time": (
         *_RUN, "step_s", "compute_s", "recompute_s", "tensor_s", "expert_s", "context_s", "send_s", "bubble_s", "host_s", "data_s",
@@ -66,11 +75,17 @@ _LEAST = (
 )
 """Clause that takes the least recomputation with which a split fits, or the most where none fits."""
 
+_PLAIN = f"MAX(CASE WHEN recompute = 'none' THEN peak_memory_byte END) OVER (PARTITION BY {', '.join(_DEGREES)}) AS plain_byte"
+"""Column of the memory that a split needs without recomputation. [byte]"""
+
+MOST_TOLD = 6
+"""Largest number of rows whose recomputation is explained."""
+
 
 class Train(Core):
     """Training over several devices."""
 
-    @answer("steps", "time", "memory", files=("html",))
+    @answer("steps", more=("time", "memory"), files=("html",))
     @paged
     def train(
         self,
@@ -117,8 +132,8 @@ class Train(Core):
         `--train`. Ranks are assigned to tensor, context, data and pipeline parallelism in that order, and to nodes by rows of `network`. Frameworks are
         rows of `framework`, fitted to published step times.
 
-        --tokens 2e12 adds time, energy and price of the whole training; a message tells the fastest split's in days, MWh and USD. Energy is that of the
-        devices, without hosts and cooling.
+        --tokens 2e12 adds time, energy and price of the whole training; a message tells those of the fastest split. Energy is that of the
+        devices, without hosts and cooling. --section time lists the causes of a step's time, --section memory the parts of a device's memory.
         """
         from charz.schema.catalog.devices import DeviceSplit
 
@@ -161,12 +176,13 @@ class Train(Core):
         order = "ORDER BY samples_per_s * GREATEST(sequence, 1) DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
-        columns = (*_counted(scoped, columns), *_whole(tokens))
-        found = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
+        columns = (*_counted(scoped, columns, tokens), _PLAIN, "device_byte AS room_byte")
+        every = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
+        found = replace(every, columns=every.columns[:-2], source=[row[:-2] for row in every.fetch()], texts=TEXTS)
         if tokens is not None:
             self.messages.remark(_budget(found, tokens))
-        if least and any(kind in RECOMPUTED for row in found.fetch() for kind in str(row[found.columns.index("split")]).split()):
-            self.messages.remark("selective or full in a split: the least recomputation that fits; --recompute states one")
+        for line in [] if stated else recomputing([dict(zip(every.columns, row, strict=True)) for row in every.fetch()]):
+            self.messages.remark(line)
         return found
 
     def _recomputing(self, models: list[str]) -> list[str]:
@@ -218,18 +234,35 @@ class Train(Core):
             raise unknown_name(table, name, known)
 
 
-def _counted(scoped: Scoped, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns with throughput and price in tokens for models that read tokens, and in samples for the others."""
+def _counted(scoped: Scoped, columns: Sequence[str], tokens: float | None) -> tuple[str, ...]:
+    """Return the columns with throughput and price in tokens for models that read tokens, and in samples for the others. Those of a whole training
+    follow the price."""
     ((has_tokens, has_others),) = scoped.execute("SELECT BOOL_OR(run.sequence > 1), NOT BOOL_AND(run.sequence > 1) FROM run").fetchall()
     names = [(name, name.replace("tokens", "samples")) for name in columns]
-    return tuple(dict.fromkeys(name for pair in names for name, is_asked in zip(pair, (has_tokens, has_others), strict=True) if is_asked))
+    found = list(dict.fromkeys(name for pair in names for name, is_asked in zip(pair, (has_tokens, has_others), strict=True) if is_asked))
+    last = max((i + 1 for i, name in enumerate(found) if name.startswith("million_")), default=len(found))
+    return (*found[:last], *_whole(tokens), *found[last:])
+
+
+def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Tell for each row that recomputes how much memory it would need without. `plain_byte` is that memory, `room_byte` the part's."""
+    lines = [
+        f"{row['hardware']}, batch {row['batch']}, sequence {row['sequence']}: {kind} recomputation in the backward pass, since without it a device"
+        f" needs {size(row['plain_byte'])} of {size(row['room_byte'])}"
+        for row in rows
+        for kind in str(row["split"]).split()
+        if kind in RECOMPUTED
+    ]
+    lines = list(dict.fromkeys(lines))
+    further = [f"{len(lines) - MOST_TOLD} further rows recompute for the same reason"] if len(lines) > MOST_TOLD else []
+    return [*lines[:MOST_TOLD], *further, "--recompute none,selective,full compares"] if lines else []
 
 
 def _whole(tokens: float | None) -> tuple[str, ...]:
     """Return the columns of a whole training, which repeats a step until it has read the tokens."""
     steps = f"{tokens!r} / (global_batch * GREATEST(sequence, 1))"
-    columns = ("step_s", "energy_j", "million_samples_usd * global_batch / 1e6")
-    names = ("whole_s", "whole_j", "whole_usd")
+    columns = ("step_s", "million_samples_usd * global_batch / 1e6", "energy_j")
+    names = ("whole_s", "whole_usd", "whole_j")
     return () if tokens is None else tuple(f"{steps} * {column} AS {name}" for column, name in zip(columns, names, strict=True))
 
 
@@ -238,9 +271,13 @@ def _budget(found: Rows, tokens: float) -> str:
     row = next((dict(zip(found.columns, row, strict=True)) for row in found.fetch()), None)
     if row is None or row["whole_s"] is None:
         return f"{tokens:g} tokens: no split fits"
-    numbers = ((row["whole_s"] / DAY_S, "days"), (row["whole_usd"], "USD"), (row["whole_j"] and row["whole_j"] / MWH_J, "MWh"))
-    told = ", ".join(f"{UNKNOWN if value is None else significant(value)} {unit}" for value, unit in numbers)
-    return f"fastest for {tokens:g} tokens or samples, {row['hardware']} {row['split']}: {told}"
+    energy_kwh = row["whole_j"] and row["whole_j"] / KWH_J
+    scale, unit = (1e3, "MWh") if energy_kwh and energy_kwh >= 1e3 else (1.0, "kWh")
+    energy = f"{UNKNOWN if energy_kwh is None else significant(energy_kwh / scale)} {unit}"
+    span = quantity(row["whole_s"], "s").replace(" d", " days").replace(" h", " hours")
+    where = " ".join(str(word) for word in (row["hardware"], row["split"]) if word != "one")
+    what = "samples" if (row.get("tokens_per_s") is None and "tokens_per_s" in row) or "samples_per_s" in row else "tokens"
+    return f"fastest for {tokens:g} {what}, {where}: {span}, {quantity(row['whole_usd'], 'USD')}, {energy}"
 
 
 def _degrees(
