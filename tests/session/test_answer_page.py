@@ -45,13 +45,41 @@ def test_a_picture_of_speed_with_objectives() -> None:
     assert marks(tpot) == ["line", "point", "rule"] and values(tpot, 2) == [{"x": 0.015}]
     assert marks(ttft) == ["line", "point"]
     assert answered._speed([{"hardware": "p"}], {"tpot_s": None, "ttft_s": None}) is None
+    prompts = answered._speed([ROW | {"batch_ttft_s": 0.1}, LARGE | {"batch_ttft_s": 0.8}], {"tpot_s": None, "ttft_s": None})
+    assert prompts is not None and [point["x"] for point in prompts.charts[1]["data"]["values"]] == [0.1, 0.8]
+
+
+def test_equal_throughputs_have_no_best() -> None:
+    """Three rows that generate 100 tokens a second are told apart by their times, with both objectives."""
+    rows = [ROW, ROW | {"hardware": "q", "tpot_s": 0.005, "ttft_s": 0.3}, ROW | {"hardware": "r", "tokens_per_s": 99.5}]
+    found = answered._speed(rows, {"tpot_s": 0.02, "ttft_s": 1.0})
+    assert found is not None and found.title == "Times"
+    assert found.finding.startswith("All rows generate 100 tokens a second. q takes the least time of a later token: 5.00 ms.")
+    (chart,) = found.charts
+    assert [(point["x"], point["y"]) for point in chart["data"]["values"]] == [(0.01, 0.1), (0.005, 0.3), (0.01, 0.1)]
+    assert marks(chart) == ["line", "point", "rule", "rule"]
+    two = answered._speed([ROW, ROW | {"hardware": "q", "tpot_s": 0.005}, LARGE | {"tokens_per_s": 50.0}], {"tpot_s": None, "ttft_s": None})
+    assert two is not None and two.finding.startswith("q batch 1 generates most: 100 tokens a second at 5.00 ms")
+
+
+def test_a_picture_of_training() -> None:
+    """The fastest of thirty splits is named with its whole training, and the sentence tells that the picture has 24."""
+    rows = [{"hardware": "p", "split": f"dp{i}", "step_s": 2.0, "tokens_per_s": float(i), "whole_s": 7200.0, "whole_usd": 3.0} for i in range(1, 31)]
+    found = answered._training(rows)
+    assert found is not None
+    assert found.finding == (
+        "p dp30 is the fastest: 30.0 tokens a second, 2.00 s a step. The whole training takes 2.00 h and 3.00 USD."
+        " The picture has 24 of 30 rows, the table all."
+    )
+    assert [bar["value"] for bar in found.charts[0]["data"]["values"]] == [float(i) for i in range(30, 6, -1)]
+    assert answered._training([ROW]) is None and answered._training([]) is None
 
 
 def test_a_picture_of_loads() -> None:
     """Median and 99th percentile at two rates, the objective, and the rate at which the server saturates."""
     rows = [ROW | {"rate_per_s": r, "concurrency": None, "ttft_p50_s": r, "ttft_p99_s": 2 * r, "saturation_per_s": 5.0} for r in (1.0, 2.0)]
     found = answered._load(rows, {"tpot_s": None, "ttft_s": 3.0})
-    assert found is not None and found.finding == "p saturates at 5.00 requests a second."
+    assert found is not None and found.finding == "p saturates at 5.00 requests a second (red lines)."
     (chart,) = found.charts
     drawn = [(point["series"], point["x"], point["y"]) for point in chart["data"]["values"]]
     assert drawn == [("p p50", 1.0, 1.0), ("p p50", 2.0, 2.0), ("p p99", 1.0, 2.0), ("p p99", 2.0, 4.0)]
@@ -77,15 +105,32 @@ def test_devices_have_lines_of_their_own() -> None:
 
 def test_a_picture_of_memory_marks_the_limit() -> None:
     found = answered._memory([ROW], {("p", "vllm"): (80e9, 0.1)})
-    assert found is not None and found.finding == "p takes the largest share: 27.9 GiB of 74.5 GiB (red)."
-    assert values(found.charts[0], 1) == [{"name": "p", "value": 80e9}]
+    assert found is not None and found.finding == "Every row fits. p takes the largest share: 27.9 GiB of 74.5 GiB (line: the capacity)."
+    assert values(found.charts[0], 1) == [{"name": "p", "value": 80e9, "fits": "yes"}]
     assert sum(bar["value"] for bar in values(found.charts[0], 0)) == pytest.approx(30e9)
+
+
+def test_what_does_not_fit_is_red() -> None:
+    """One of two rows does not fit; loads of one server are drawn once; a small share of the capacity has no line."""
+    both = answered._memory([ROW, ROW | {"batch": 8, "fits_device": False}], {("p", "vllm"): (80e9, 0.1)})
+    assert both is not None and both.finding.startswith("1 of 2 rows do not fit (red line).")
+    assert [layer["mark"].get("color") for layer in both.charts[0]["layer"]] == [None, "#222", "#b00"]
+    loads = answered._memory([ROW | {"rate_per_s": rate} for rate in (1.0, 2.0)], {("p", "vllm"): (80e9, 0.1)})
+    assert loads is not None and [mark["name"] for mark in values(loads.charts[0], 1)] == ["p"]
+    small = answered._memory([ROW], {("p", "vllm"): (800e9, 0.0)})
+    assert small is not None and small.finding.endswith("27.9 GiB of 745 GiB.") and "layer" not in small.charts[0]
+
+
+def test_names_of_splits_tell_their_devices() -> None:
+    rows = [{"hardware": "p", "split": split, "device_count": count} for split, count in (("one", 1), ("tp8", 8))]
+    assert answered._labels(rows) == ["p", "p tp8"]
 
 
 def test_the_command_of_a_page() -> None:
     asked = {"models": "a,b", "on": ["t4", "l4"], "batch": 8, "is_open": True, "kv_precision": "fp8"}
     assert answered._command("llm", asked) == "charz llm a b --on t4,l4 --batch 8 --is-open --kv-precision fp8"
     assert answered._command("serve", {"model": "a", "lengths": "my requests.csv"}) == "charz serve a --lengths 'my requests.csv'"
+    assert answered._command("train", {"models": "a", "tokens": 1e8}) == "charz train a --tokens 1e+08"
 
 
 PAGES: dict[str, tuple[str, dict[str, Any], list[str]]] = {

@@ -45,7 +45,7 @@ def paged(body: Callable[P, Rows]) -> Callable[P, Rows]:
         asked = {
             name: value
             for name, value in signature.bind(*given, **options).arguments.items()
-            if name not in ("self", "html", "force") and value != signature.parameters[name].default
+            if name not in ("self", "html", "force") and str(value) != str(signature.parameters[name].default)
         }
         user_file.write(out, answered.text(session, body.__name__, asked, rows, said), bool(options.get("force")))
         session.messages.remark(f"page: {out}")

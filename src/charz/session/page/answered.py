@@ -31,6 +31,12 @@ _LAYERS = {
 MOST_BARS = 24
 """Largest number of bars of a picture."""
 
+EQUAL = 1.01
+"""Ratio of throughputs below which they count as equal."""
+
+SMALL_SHARE = 0.1
+"""Share of a part's memory below which a picture leaves the capacity out, as bars would be too short to see."""
+
 
 def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Sequence[str]) -> bytes:
     """Render the page of an answer."""
@@ -41,7 +47,8 @@ def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Se
     limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
     query = "SELECT hardware, backend, dram_byte, reserve_fraction FROM part CROSS JOIN backend"
     memory = {(part, backend): (byte, free) for part, backend, byte, free in session.connection().execute(query).fetchall()}
-    found = [section for section in (_speed(records, limits), _load(records, limits), _time(records), _cost(records), _memory(records, memory)) if section]
+    sections = (_speed(records, limits), _load(records, limits), _training(records), _time(records), _cost(records), _memory(records, memory))
+    found = [section for section in sections if section]
     if commands := [(row["hardware"], row["launch"]) for row in records if row.get("launch")]:
         listed = Table(("part", "command"), commands, "", {}, "Commands", command)
         found.append(Section("launch", "Launch", "A command starts the server of each row.", tables=[listed]))
@@ -61,6 +68,7 @@ def _command(name: str, asked: Mapping[str, Any]) -> str:
     for option, value in asked.items():
         if option in ("model", "models") or value in (None, False):
             continue
+        value = f"{value:g}" if isinstance(value, float) else value
         words.append(f"--{option.rstrip('_').replace('_', '-')}" + ("" if value is True else f" {shlex.quote(_joined(value))}"))
     return " ".join(words)
 
@@ -72,6 +80,8 @@ def _joined(value: Any) -> str:
 def _labels(rows: Sequence[Record], without: Sequence[str] = ()) -> list[str]:
     """Name each row by its part and by the conditions that differ among the rows."""
     differ = [name for name in _CONDITIONS if name not in without and len({row.get(name) for row in rows}) > 1]
+    if "split" in differ and "device_count" in differ:
+        differ.remove("device_count")  # the split tells the devices
     names = dict.fromkeys(("hardware", *differ))
     return [" ".join(_word(name, row[name]) for name in names if row.get(name) not in (None, "one", "none")) for row in rows]
 
@@ -96,33 +106,62 @@ def _points(rows: Sequence[Record], x: str, y: str) -> list[Record]:
 
 def _speed(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
     """Show tokens a second against the time of a token and the time to the first token, with the objectives."""
-    points = {column: _points(rows, column, "tokens_per_s") for column in ("tpot_s", "ttft_s")}
-    if not points["tpot_s"]:
+    points = _points(rows, "tpot_s", "tokens_per_s")
+    if not points:
         return None
-    titles = {"tpot_s": "time of a later token [s]", "ttft_s": "time to the first token [s]"}
-    charts = [pictures.against(found, titles[column], "tokens/s", limits[column]) for column, found in points.items() if found]
-    best = max(points["tpot_s"], key=lambda point: point["y"])
     told = [f"{name.removesuffix('_s').upper()} {quantity(limit, 's')}" for name, limit in limits.items() if limit is not None]
     kept = f" Dashed: the objectives {' and '.join(told)}." if told else ""
+    most = max(point["y"] for point in points)
+    first = "batch_ttft_s" if _known(rows, "batch_ttft_s") else "ttft_s"
+    title = "time to the first token of a batch [s]" if first == "batch_ttft_s" else "time to the first token [s]"
+    best = min((point for point in points if point["y"] * EQUAL >= most), key=lambda point: point["x"])
+    if len(points) > 1 and min(point["y"] for point in points) * EQUAL >= most:
+        times = _points(rows, "tpot_s", first)
+        charts = [pictures.against(times, "time of a later token [s]", title, limits["tpot_s"], limits["ttft_s"])] if times else []
+        finding = f"All rows generate {significant(most)} tokens a second. {best['name']} takes the least time of a later token: {quantity(best['x'], 's')}."
+        return Section("speed", "Times", finding + kept, charts)
+    charts = [pictures.against(points, "time of a later token [s]", "tokens/s", limits["tpot_s"])]
+    if firsts := _points(rows, first, "tokens_per_s"):
+        charts.append(pictures.against(firsts, title, "tokens/s", limits["ttft_s"]))
     finding = f"{best['name']} generates most: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}"
     return Section("speed", "Throughput", finding, charts)
 
 
+def _training(rows: Sequence[Record]) -> Section | None:
+    """Show the throughput of each split of a training."""
+    column = next((name for name in ("tokens_per_s", "samples_per_s") if "step_s" in rows[0] and _known(rows, name)), None) if rows else None
+    if column is None:
+        return None
+    what = column.removesuffix("_per_s")
+    known = sorted(zip(_labels(_known(rows, column)), _known(rows, column), strict=True), key=lambda pair: -pair[1][column])
+    name, best = known[0]
+    whole = f" The whole training takes {quantity(best['whole_s'], 's')} and {quantity(best['whole_usd'], 'USD')}." if best.get("whole_s") else ""
+    bars = [{"name": name, "layer": "speed", "order": 0, "value": row[column]} for name, row in known[:MOST_BARS]]
+    finding = f"{name} is the fastest: {significant(best[column])} {what} a second, {quantity(best['step_s'], 's')} a step.{whole}{_cut(known)}"
+    return Section("training", "Speed", finding, [pictures.bars(bars, f"{what} a second")])
+
+
+def _cut(rows: Sequence[Any]) -> str:
+    """Tell how many rows a picture leaves out."""
+    return f" The picture has {MOST_BARS} of {len(rows)} rows, the table all." if len(rows) > MOST_BARS else ""
+
+
 def _load(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
-    """Show median and 99th percentile of the time to the first token against the load, and where the server saturates."""
+    """Show median and 99th percentile of the times to the first and per later token against the load, and where the server saturates."""
     x = next((name for name in ("rate_per_s", "concurrency") if len(_known(rows, name, "ttft_p50_s")) > 0), None)
     if x is None:
         return None
-    found = [
-        {**point, "series": f"{point['series']} {word}"}
-        for column, word in (("ttft_p50_s", "p50"), ("ttft_p99_s", "p99"))
-        for point in _points(rows, x, column)
-    ]
     ends = dict(zip(_labels(rows, _ALONG), (row.get("saturation_per_s") for row in rows), strict=True)) if x == "rate_per_s" else {}
     title = "requests a second" if x == "rate_per_s" else "requests in flight"
-    chart = pictures.against(found, title, "time to the first token [s]", None, limits["ttft_s"], [end for end in ends.values() if end is not None])
+    charts = []
+    for name, what in (("ttft", "time to the first token [s]"), ("tpot", "time of a later token [s]")):
+        found = [
+            {**point, "series": f"{point['series']} {word}"} for word in ("p50", "p99") for point in _points(rows, x, f"{name}_{word}_s")
+        ]
+        if found:
+            charts.append(pictures.against(found, title, what, None, limits[f"{name}_s"], [end for end in ends.values() if end is not None]))
     told = ", ".join(f"{name} saturates at {significant(end)} requests a second" for name, end in ends.items() if end is not None)
-    return Section("load", "Load", f"{told or 'Requests in flight follow each other'}.", [chart])
+    return Section("load", "Load", f"{told} (red lines)." if told else "Requests in flight follow each other.", charts)
 
 
 def _time(rows: Sequence[Record]) -> Section | None:
@@ -153,7 +192,8 @@ def _cost(rows: Sequence[Record]) -> Section | None:
         best = sorted(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])[:MOST_BARS]
         chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
     name, least = min(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])
-    return Section("cost", "Cost", f"{name} is the cheapest: {significant(least[column])} USD {what}.", [chart])
+    cut = "" if len({row.get(count) for row in known}) > 1 else _cut(known)
+    return Section("cost", "Cost", f"{name} is the cheapest: {significant(least[column])} USD {what}.{cut}", [chart])
 
 
 def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, float]:
@@ -169,18 +209,31 @@ def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, 
 
 
 def _memory(rows: Sequence[Record], devices: Mapping[tuple[str, str], tuple[float | None, float | None]]) -> Section | None:
-    """Show the memory of each row as a stack, with the capacity of its part."""
-    known = _known(rows, "peak_memory_byte")[:MOST_BARS]
-    if not known:
+    """Show the memory of each row as a stack, with the capacity of its part. Rows that differ in their load alone are drawn once."""
+    known = _known(rows, "peak_memory_byte")
+    alike = {(label, row["peak_memory_byte"]): row for label, row in zip(_labels(known, ("rate_per_s", "concurrency")), known, strict=True)}
+    if not alike:
         return None
-    stacks, marks, shares = [], [], []
-    for name, row in zip(_labels(known), known, strict=True):
-        device = devices.get((row["hardware"], row["backend"]), (None, None))
+    found = [(name, row, devices.get((row["hardware"], row["backend"]), (None, None))) for (name, _), row in alike.items()]
+    shares = [(row["peak_memory_byte"] / device[0], name, row, device[0]) for name, row, device in found if device[0] is not None]
+    worst = max(shares, key=lambda share: share[0], default=None)
+    is_small = worst is not None and worst[0] < SMALL_SHARE
+    stacks, marks = [], []
+    for name, row, device in found[:MOST_BARS]:
         stacks += [{"name": name, "layer": word, "order": i, "value": byte} for i, (word, byte) in enumerate(layers(row, device).items())]
-        if device[0] is not None:
-            marks.append({"name": name, "value": device[0]})
-            shares.append((row["peak_memory_byte"] / device[0], name, row["peak_memory_byte"], device[0]))
-    cut = f" The first {MOST_BARS} rows." if len(_known(rows, "peak_memory_byte")) > MOST_BARS else ""
-    worst = max(shares, default=None)
-    finding = "No capacity is known." if worst is None else f"{worst[1]} takes the largest share: {size(worst[2])} of {size(worst[3])} (red)."
-    return Section("memory", "Memory of a device", finding + cut, [pictures.bars(stacks, "memory [byte]", marks)])
+        if device[0] is not None and not is_small:
+            marks.append({"name": name, "value": device[0], "fits": "no" if _exceeds(row, device[0]) else "yes"})
+    over = [name for _, name, row, capacity in shares if _exceeds(row, capacity)]
+    if worst is None:
+        finding = "No capacity is known."
+    else:
+        told = f"{worst[1]} takes the largest share: {size(worst[2]['peak_memory_byte'])} of {size(worst[3])}"
+        whole = "Every row fits" if not over else f"{len(over)} of {len(found)} rows do not fit (red line)"
+        finding = f"{whole}. {told}{'' if is_small else ' (line: the capacity)'}."
+    return Section("memory", "Memory of a device", finding + _cut(found), [pictures.bars(stacks, "memory [byte]", marks)])
+
+
+def _exceeds(row: Record, capacity: float) -> bool:
+    """Return True if a row does not fit its part."""
+    fits = row.get("fits_device")
+    return row["peak_memory_byte"] > capacity if fits is None else not fits

@@ -33,7 +33,8 @@ def text(title: str, subtitle: str, found: Sequence[Section], options: str) -> b
             f"<header><h1>{escaped(title)}</h1><p>{escaped(subtitle)}</p><nav>{links}</nav>",
             '<button id="theme" type="button">Light or dark</button></header>',
             f"<main>{body}</main>",
-            f"<footer>Predicted by charz {charz.__version__} on {made}. Click a number for its meaning; copy a table's SQL to ask again.</footer>",
+            f"<footer>Predicted by charz {charz.__version__} on {made}. Click a number for its meaning;"
+            " copy the SQL or the command of a table to ask again.</footer>",
             '<dialog id="about"><div></div><form method="dialog"><button>Close</button></form></dialog>',
             f'<script type="application/json" id="charts">{embedded(specs)}</script>',
             f'<script type="application/json" id="trees">{embedded(trees)}</script>',

@@ -11,7 +11,7 @@ from .content import Record
 
 def _wide(chart: Any, height: int = 320) -> Record:
     found: Record = chart.to_dict()
-    return {**found, "width": "container", "height": height}
+    return {**found, "width": "container", "height": height, "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def parts(rows: Sequence[Record], bands: Mapping[str, Record]) -> Record:
@@ -115,8 +115,8 @@ def against(
 ) -> Record:
     """Draw one quantity against another, with a line for each series, dashed limits, and red rules where a server saturates."""
     alt = library()
-    across = alt.X("x:Q", axis=si(x), scale=alt.Scale(type="log", nice=False, padding=24))
-    up = alt.Y("y:Q", axis=si(y), scale=alt.Scale(type="log", nice=False, padding=24))
+    across = alt.X("x:Q", axis=_axis(x), scale=alt.Scale(type="log", nice=False, padding=24))
+    up = alt.Y("y:Q", axis=_axis(y), scale=alt.Scale(type="log", nice=False, padding=24))
     tooltip = ["name:N", alt.Tooltip("x:Q", title=x, format=".3~s"), alt.Tooltip("y:Q", title=y, format=".3~s")]
     base = alt.Chart(data(list(points))).encode(x=across, y=up, color=alt.Color("series:N", title=""), tooltip=tooltip)
     chart = base.mark_line(opacity=0.5).encode(order="x:Q") + base.mark_point(filled=True, size=60)
@@ -128,20 +128,36 @@ def against(
     return _wide(chart)
 
 
+def _axis(title: str) -> Any:
+    """Make an axis with SI prefixes; prices have none."""
+    return library().Axis(title=title, format="~g", grid=True, gridOpacity=0.4) if title.startswith("USD") else si(title)
+
+
+_COLORS = {
+    "weights": "#4c78a8", "KV cache": "#f58518", "gradients": "#b279a2", "optimizer": "#eeca3b", "activations": "#72b7b2", "scratch": "#9d755d",
+    "reserve": "#d8d5d2",
+}  # fmt: skip
+"""Colors of the parts of a memory: none is red, which marks what does not fit."""
+
+
 def bars(stacks: Sequence[Record], title: str, marks: Sequence[Record] = ()) -> Record:
-    """Draw a stacked bar for each name, and a red mark at its limit."""
+    """Draw a stacked bar for each name, and a line at its limit: red where the bar exceeds it."""
     alt = library()
     names = list(dict.fromkeys(row["name"] for row in stacks))
-    axis = binary(title.removesuffix(" [byte]")) if title.endswith("[byte]") else si(title)
+    axis = binary(title.removesuffix(" [byte]")) if title.endswith("[byte]") else _axis(title)
     if title.endswith("[byte]"):
         sums = {name: sum(row["value"] for row in stacks if row["name"] == name) for name in names}
         axis.values = ticks(max([*sums.values(), *(mark["value"] for mark in marks)]))
     y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=150))
     layers = list(dict.fromkeys(row["layer"] for row in stacks))
-    color = alt.Color("layer:N", title="", sort=layers, legend=alt.Legend(orient="bottom") if len(layers) > 1 else None)
+    scale = alt.Scale(domain=layers, range=[_COLORS.get(layer, "#4c78a8") for layer in layers])
+    color = alt.Color("layer:N", title="", sort=layers, scale=scale, legend=alt.Legend(orient="bottom") if len(layers) > 1 else None)
     chart = alt.Chart(data(list(stacks))).mark_bar().encode(
         x=alt.X("value:Q", axis=axis, stack=True), y=y, color=color, order="order:O",
         tooltip=["name:N", "layer:N", alt.Tooltip("value:Q", format=".4~s")],
     )  # fmt: skip
-    limit = alt.Chart(data(list(marks))).mark_tick(color="#b00", thickness=3).encode(x="value:Q", y=y)
-    return _wide(chart + limit if marks else chart, 28 * len(names) + 40)
+    drawn = chart
+    for fits, ink in (("yes", "#222"), ("no", "#b00")):
+        if chosen := [mark for mark in marks if mark.get("fits", "yes") == fits]:
+            drawn = drawn + alt.Chart(data(chosen)).mark_tick(color=ink, thickness=3).encode(x="value:Q", y=y)
+    return _wide(drawn, 28 * len(names) + 40)
