@@ -38,6 +38,7 @@ _CONDITIONS = frozenset(
 """Columns that move to a heading above a table if they are equal in all rows."""
 
 _NAMING = _CONDITIONS | {
+    "split",
     "variant",
     "operator",
     "operator_class",

@@ -17,8 +17,8 @@ from .lost import Loss, weight
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "context", "requests_per_s", "ttft_s", "tpot_s", "step_limit", "tokens_per_s", "price_usd_per_hour", "price_kind",
-    "million_output_tokens_usd", "saturated_million_tokens_usd", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
+    "batch", "context", "ttft_s", "tpot_s", "price_usd_per_hour", "price_kind", "million_output_tokens_usd", "saturated_million_tokens_usd",
+    "requests_per_s", "tokens_per_s", "step_limit", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 TEXTS = {

@@ -46,6 +46,9 @@ POWERS_OF_TWO = f"1:{splits.MOST_DEVICES}"
 NODES = "1:16"
 """Numbers of devices of which `--smallest` finds the smallest that fits, where none is named."""
 
+NODES_SHOWN = 24
+"""Number of rows that `--smallest` lists unless the user names another."""
+
 EIGHT_BITS = "fp8"
 """Precision that choices within limits try after the model's 16 bits."""
 
@@ -101,7 +104,7 @@ class Llm(Core):
             Text("Numbers of devices of a server, those of all its degrees together: 8, 1,2,4 or 1:8 (doubling). Tensor parallel takes what "
                  "--pipeline, --expert and --spread leave."),
         ] = None,
-        smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1 to 16 unless --devices names others.")] = False,
+        smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1, 2, 4, 8 and 16 unless --devices names others.")] = False,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
         expert: Annotated[Sizes | None, Text("Replicas over which experts are distributed.")] = None,
         spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
@@ -117,13 +120,14 @@ class Llm(Core):
             Literal["vllm", "sglang", "trtllm", "llama.cpp"] | None, Text("Server whose command is listed for each row, in place of numbers.")
         ] = None,
         cap: Caps = None,
+        top: Annotated[int | None, Text("Largest number of rows to list; default 24 with --smallest, else all.", least=1)] = None,
         html: Page = None,
         force: Force = False,
     ) -> Rows:
         """Serve language models: requests that fit, time to the first token, and time, energy and cost of tokens, by batch and context.
 
         ttft_s is the time to the first token of a request that arrives alone, batch_ttft_s that of a batch of prompts that arrive at once. Tokens of
-        prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output. --smallest answers which is the smallest node.
+        prompts and outputs have their own cost; mixed tokens have the shares of --prompt and --output.
 
         --ttft, --tpot, --rate or --budget list the cheapest choice of each part within these limits, unless another part is as good in dollars, devices
         and both times; messages tell why other parts lost, and --lost lists them all. A million output tokens cost what all devices cost while they
@@ -134,6 +138,8 @@ class Llm(Core):
 
         --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
         and no flag sets, and the version of the server whose flags were compared.
+
+        --smallest lists the fewest devices on which each part, precision and batch fits, the cheapest first.
 
         Data in host memory (--host-weights, --host-cache) is transferred over PCIe in every step, before the kernels that read it. Without
         --backend, a part takes its assumed server, or its default backend where no server runs.
@@ -177,7 +183,7 @@ class Llm(Core):
             caps=names(cap),
             runs=runs,
             preferred=SERVED_PRECISIONS,
-            beside=(EIGHT_BITS,) if is_choice else (),
+            beside=(EIGHT_BITS,) if is_choice or smallest else (),
             serves=True,
             is_as_stored=True,
         )
@@ -186,10 +192,12 @@ class Llm(Core):
         known: dict[str, dict[str, int]] = {}
         if not is_spread:
             found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest)
+            top = top or (NODES_SHOWN if smallest else None)
         else:
             limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
             found, known = self._served_split(question, made, limits, lost)
-        return found if launch is None else self._launched(found, known, launch, asked_mixes)
+        found = found if launch is None else self._launched(found, known, launch, asked_mixes)
+        return found if top is None else self.cut(found, top, "rows")
 
     def _splits(
         self, models: list[str], devices: list[int], named: tuple[list[int], list[int], list[int]], is_choice: bool
@@ -256,6 +264,7 @@ class Llm(Core):
         splits.hold(scoped, made)
         degrees = splits.degrees(scoped)
         if limits is None:
+            self.messages.remark("batch counts the requests of each replica and stage, samples those of all")
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}"), degrees
         kinds = prices.kinds(self.connection())
@@ -272,8 +281,8 @@ class Llm(Core):
 
     def _say_choices(self, question: Question, found: choice.Found) -> None:
         """Tell which precisions were tried, and what a price contains."""
-        if not question.precisions:
-            tried = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
+        tried = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
+        if not question.precisions and len(tried) > 1:
             self.messages.remark(f"tried: {', '.join(tried)}; charz does not judge their accuracy; --precision names others")
         if "saturated_million_tokens_usd" in found.columns():
             self.messages.remark(
@@ -328,12 +337,16 @@ class Llm(Core):
             found, left = mix.smallest(found)
             for line in left:
                 self.messages.remark(line)
-            first = first or "device_count"
+            first = first or "million_mixed_tokens_usd"
         found.sort(key=lambda row: _place(row, first))
+        kinds = prices.of(self.connection(), [row["hardware"] for row in found])
+        found = [row | {"price_kind": kinds[row["hardware"]]} for row in found]
         for line in mix.said(found):
             self.messages.remark(line)
+        for line in prices.said(kinds):
+            self.messages.remark(line)
         self.messages.remark("a decode step generates one token for each sample of the batch")
-        columns = scoped.shown(mix.COLUMNS)
+        columns = scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS)
         return Rows(columns, [tuple(row[name] for name in columns) for row in found], ("llm_serving", "run"))
 
     def _decoders(self, models: list[str]) -> list[str]:

@@ -9,14 +9,20 @@ from typing import Any
 from charz.schema.errors import CharzError
 
 COLUMNS = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "most_requests",
-    "request_tokens", "million_prompt_tokens_usd", "million_output_tokens_usd", "million_mixed_tokens_usd", "ttft_s", "batch_ttft_s",
-    "tpot_s", "tokens_per_s", "device_tokens_per_s", "prompt_tokens_per_s", "token_j", "tokens_per_j", "fits_device", "step_limit",
-    "mfu_fraction", "mbu_fraction", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "peak_memory_byte",
-    "is_simulated",
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "fits_device",
+    "most_requests", "request_tokens", "ttft_s", "batch_ttft_s", "tpot_s", "tokens_per_s", "device_tokens_per_s", "prompt_tokens_per_s",
+    "million_prompt_tokens_usd", "million_output_tokens_usd", "million_mixed_tokens_usd", "price_kind", "token_j", "tokens_per_j",
+    "peak_memory_byte", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "step_limit", "mfu_fraction", "mbu_fraction", "is_simulated",
 )  # fmt: skip
 
-MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd")
+SMALLEST = (
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "most_requests",
+    "ttft_s", "tpot_s", "tokens_per_s", "million_mixed_tokens_usd", "price_kind", "peak_memory_byte",
+    "weight_byte", "kv_cache_byte", "is_simulated",
+)  # fmt: skip
+"""Columns of the smallest nodes."""
+
+MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd", "price_kind")
 """Columns that `llm_serving` lacks."""
 
 SAID_ROWS = 12

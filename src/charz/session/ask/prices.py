@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from charz.schema.errors import some
@@ -17,6 +17,12 @@ OWNED = "owned"
 def kinds(connection: DuckDBPyConnection) -> dict[str, str | None]:
     """Return the kind of each part's price: `rent`, `owned` or None."""
     return dict(connection.execute("SELECT hardware, price_kind FROM part_price").fetchall())
+
+
+def of(connection: DuckDBPyConnection, parts: Iterable[str]) -> dict[str, str | None]:
+    """Return the kind of the price of each of these parts."""
+    known = kinds(connection)
+    return {part: known.get(part) for part in parts}
 
 
 def said(kinds: Mapping[str, str | None]) -> list[str]:

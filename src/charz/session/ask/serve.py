@@ -30,7 +30,7 @@ from ..parameters import (
 from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
 from . import launch as launches
-from . import queue, server_rows, splits, trace
+from . import prices, queue, server_rows, splits, trace
 from .load import Load, Server, at_concurrency, at_rate, saturated
 from .mix import Mix
 from .queue import Lengths, Times
@@ -236,6 +236,8 @@ class Serve(Core):
                         f"saturated: {key[0]} serves at most {server.capacity:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
                     )
                 rows.append((model, *key, plan.split, _devices(plan), plan.input, plan.output, *row_of(server, plan, asked, costs)))
+        for line in prices.said(prices.of(self.connection(), [key[0] for _, key, *_ in found])):
+            self.messages.remark(line)
         rows.sort(key=lambda row: (*map(str, row[1:4]), row[5], row[4], row[8] or 0, row[9] or 0))
         if launch is None:
             return Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS)

@@ -17,7 +17,7 @@ from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Pr
 from ..quantities import UNKNOWN, quantity, significant, size
 from ..question import Question
 from ..scoped import Scoped
-from . import splits
+from . import prices, splits
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Precision policies to try if no precision is named. A part takes the first policy that it computes in."""
@@ -181,7 +181,9 @@ class Train(Core):
         found = replace(every, columns=every.columns[:-2], source=[row[:-2] for row in every.fetch()], texts=TEXTS)
         if tokens is not None:
             self.messages.remark(_budget(found, tokens))
-        for line in [] if stated else recomputing([dict(zip(every.columns, row, strict=True)) for row in every.fetch()]):
+        records = [dict(zip(every.columns, row, strict=True)) for row in every.fetch()]
+        owned = prices.said(prices.of(self.connection(), [row["hardware"] for row in records]))
+        for line in (*([] if stated else recomputing(records)), *owned):
             self.messages.remark(line)
         return found
 
