@@ -12,7 +12,8 @@ COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "fits_device",
     "most_requests", "request_tokens", "ttft_s", "batch_ttft_s", "tpot_s", "tokens_per_s", "device_tokens_per_s", "prompt_tokens_per_s",
     "million_prompt_tokens_usd", "million_output_tokens_usd", "million_mixed_tokens_usd", "price_kind", "token_j", "tokens_per_j",
-    "peak_memory_byte", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "step_limit", "mfu_fraction", "mbu_fraction", "is_simulated",
+    "peak_memory_byte", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "step_limit", "mfu_fraction", "mbu_fraction",
+    "is_simulated",
 )  # fmt: skip
 
 SMALLEST = (
