@@ -234,6 +234,8 @@ def _cells(
 def _table(columns: Sequence[str], cells: Sequence[Sequence[str]], texts: Texts, bare: Collection[str] = ()) -> str:
     """Format a table below a caption with the conditions that all rows share. A single row of many columns is formatted as a list."""
     headers = quantities.headers(columns, bare)
+    if not cells and len(columns) >= FACTS_COLUMNS:
+        return "no rows"
     is_list = len(cells) == 1 and (len(columns) >= FACTS_COLUMNS or "launch" in columns)
     same = [
         i

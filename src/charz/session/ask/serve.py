@@ -282,7 +282,7 @@ class Serve(Core):
             made = server_rows.served(rows, plan.context, plan.given, other, apart[1], plan.replicas, plan.stages, plan.chunk)
             if made is None:
                 where = f"{key[0]}, {plan.split}" if len(plans) > 1 else key[0]
-                self.messages.warn(f"left out: {where}, where no request fits or the step has no time")
+                self.messages.warn(f"left out: {where}, {server_rows.lacking(rows, plan.devices)}")
                 continue
             serving, costs = made
             accepted = plan.guess.accepted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..quantities import size
 from .load import Curve, Server
 
 if TYPE_CHECKING:
@@ -195,6 +196,17 @@ def _bytes(batches: list[float], rows: list[Row], column: str) -> Curve | None:
     """Return the bytes of a device by running requests; None where some are unknown. Two batches give the bytes of another one."""
     values = [row.get(column) for row in rows]
     return None if any(value is None for value in values) else Curve(batches, [float(value) for value in values if value is not None])
+
+
+def lacking(rows: Sequence[Row], devices: int) -> str:
+    """Tell why a target has no server: the memory that the smallest run needs, and the devices that may have it."""
+    known = [row for row in rows if row.get("peak_memory_byte") is not None and row.get("device_byte")]
+    least = min(known, key=lambda row: row["peak_memory_byte"], default=None)
+    if least is None or least["peak_memory_byte"] <= least["device_byte"]:
+        return "where no request fits or the step has no time"
+    need, have = least["peak_memory_byte"], least["device_byte"]
+    more = next(devices * 2**i for i in range(1, 32) if need <= have * 2**i)
+    return f"where a request needs {size(need)} on each device of {size(have)}; try --devices {more} or more"
 
 
 def in_pieces(prompt: Row, piece: Row, count: float) -> Row:

@@ -72,14 +72,28 @@ def shown(session: Core, model: str) -> Rows | None:
         count = next(2**i for i in range(32) if 2**i * room[part] >= needed)
         tell(f"no {DEVICES[-1]} devices are enough; next: charz llm {model} --on {part} --devices {count},{2 * count} --prompt 2000 --output 500")
         return Rows(_SHOWN, [])
-    serving: Any = session
-    answered: Rows = type(serving).llm.asked.rows(serving, model, on=parts, precision=policies, devices=_tried(parts, room, weights), batch=BATCHES)
-    rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+    answered = [_served(session, model, group, policies, _tried(parts, room, weights)) for group in _by_vendor(session, parts)]
+    rows = [dict(zip(found.columns, row, strict=True)) for found in answered for row in found.fetch()]
     kept = smallest(rows)
     for line in reasons(rows, kept, {(part, server): byte for part, server, byte in session.connection().execute(_MEMORY).fetchall()}):
         tell(line)
     tell(following(model, kept))
-    return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered.views)
+    return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered[0].views)
+
+
+def _by_vendor(session: Core, parts: Sequence[str]) -> list[list[str]]:
+    """Group parts so that those of AMD are asked alone: their servers have versions of their own."""
+    query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
+    amd = {part for (part,) in session.connection().execute(query).fetchall()}
+    groups = [part for part in parts if part not in amd], [part for part in parts if part in amd]
+    return [group for group in groups if group]
+
+
+def _served(session: Core, model: str, parts: Sequence[str], policies: Sequence[str], devices: Sequence[int]) -> Rows:
+    """Return the answer of `llm` for parts."""
+    serving: Any = session
+    answered: Rows = type(serving).llm.asked.rows(serving, model, on=parts, precision=policies, devices=devices, batch=BATCHES)
+    return answered
 
 
 def chosen(known: Sequence[str], room: Mapping[str, float], weights: Mapping[str, float]) -> tuple[list[str], list[str]]:
