@@ -19,6 +19,8 @@ ROW: dict[str, Any] = {
 }  # fmt: skip
 LARGE = ROW | {"batch": 8, "tpot_s": 0.02, "tokens_per_s": 400.0, "million_mixed_tokens_usd": 0.75}
 
+NONE = {"tpot_s": None, "ttft_s": None}
+
 
 def marks(chart: dict[str, Any]) -> list[str]:
     return [layer["mark"]["type"] for layer in chart["layer"]]
@@ -39,7 +41,7 @@ def test_layers_of_memory() -> None:
 def test_a_picture_of_speed_with_objectives() -> None:
     found = answered._speed([ROW, LARGE], {"tpot_s": 0.015, "ttft_s": None})
     assert found is not None
-    assert found.finding == "p batch 8 generates most: 400 tokens a second at 20.0 ms a token. Dashed: the objectives TPOT 15.0 ms."
+    assert found.finding == "Within the objectives p batch 1 generates most: 100 tokens a second at 10.0 ms a token. Dashed: the objectives TPOT 15.0 ms."
     tpot, ttft = found.charts
     assert [(point["x"], point["y"], point["series"]) for point in tpot["data"]["values"]] == [(0.01, 100.0, "p"), (0.02, 400.0, "p")]
     assert marks(tpot) == ["line", "point", "rule"] and values(tpot, 2) == [{"x": 0.015}]
@@ -88,14 +90,25 @@ def test_a_picture_of_loads() -> None:
 
 def test_pictures_of_cost() -> None:
     """Bars for one number of devices, the cheapest first; for several, a line through the cheapest row of each number."""
-    alone = answered._cost([ROW, LARGE])
+    alone = answered._cost([ROW, LARGE], NONE)
     assert alone is not None and alone.finding == "p batch 8 is the cheapest: 0.750 USD a million tokens."
     assert [bar["value"] for bar in alone.charts[0]["data"]["values"]] == [0.75, 3.0]
-    two = answered._cost([ROW, LARGE, ROW | {"device_count": 2}])
+    two = answered._cost([ROW, LARGE, ROW | {"device_count": 2}], NONE)
     assert two is not None
     assert [(p["series"], p["name"], p["x"], p["y"]) for p in two.charts[0]["data"]["values"]] == [
         ("p", "p x1 batch 8", 1, 0.75), ("p", "p x2 batch 1", 2, 3.0),
     ]  # fmt: skip
+
+
+def test_the_best_row_meets_the_objectives() -> None:
+    """The larger batch is cheaper and later than 15 ms a token; a saturated row meets nothing; where no row does, the sentence tells it."""
+    limits = {"tpot_s": 0.015, "ttft_s": None}
+    found = answered._cost([ROW, LARGE], limits)
+    assert found is not None and found.finding == "Within the objectives p batch 1 is the cheapest: 3.00 USD a million tokens."
+    assert answered._within([ROW, ROW | {"is_saturated": True}], "ab", limits) == (["a"], "Within the objectives ")
+    assert answered._within([ROW], "a", {"tpot_s": 0.015, "ttft_s": 0.05}) == ("a", "No row meets the objectives. ")
+    assert answered._within([ROW | {"ttft_s": None}], "a", {"tpot_s": None, "ttft_s": 0.2})[1] == "No row meets the objectives. "
+    assert answered._within([ROW], "a", NONE) == ("a", "")
 
 
 def test_devices_have_lines_of_their_own() -> None:

@@ -119,6 +119,15 @@ def test_the_fewest_devices_that_fit() -> None:
     assert smallest(many)[1] == ["does not fit: 8 parts, among them a0, a1, a2; --on names those that you mean"]
 
 
+def test_the_next_command_of_a_training() -> None:
+    """8 billion parameters of 0.8 bytes fit 80 % of 24 GB, 70 billion need 80 GB. With 18 bytes each, 144 GB fit a node, 1,260 GB need 20 of 64 GB."""
+    memory = {"rtx4090": 24e9, "h100_sxm5_80": 80e9}
+    small, large = (first_look.training("m,train", count, memory) for count in (8e9, 70e9))
+    assert small[0].startswith("next: charz train m --on rtx4090 --adapter 16") and "--devices 8 --zero 3" in small[1]
+    assert large[0].startswith("next: charz train m --on h100_sxm5_80 --adapter 16") and "--devices 32 --zero 3" in large[1]
+    assert len(first_look.training("m", 670e9, memory)) == 1 and first_look.training("m", 8e9, {}) == []
+
+
 def test_active_parameters_leave_out_experts_that_a_token_does_not_choose() -> None:
     """Of 10 billion parameters 8 are experts', of which a token multiplies 2."""
     session: Any = Mock()

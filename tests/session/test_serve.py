@@ -256,5 +256,6 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     """A request needs 170 GiB of each of two devices of 80: four devices would need 85, eight 43."""
     rows = [{"peak_memory_byte": peak * 2.0**30, "device_byte": 80 * 2.0**30} for peak in (190, 170)]
     assert server_rows.lacking(rows, 2) == "where a request needs 170 GiB on each device of 80.0 GiB; try --devices 8 or more"
+    assert server_rows.lacking(rows, 8).endswith("try --devices 8 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"

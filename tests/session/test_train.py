@@ -61,13 +61,21 @@ def test_images_are_counted_in_samples() -> None:
 
 def test_recomputation_is_explained() -> None:
     """A row that recomputes names the memory that it would need without; a row that does not has no line."""
-    row = {"hardware": "p", "batch": 4, "sequence": 8, "split": "tp2 full", "plain_byte": 32 * 2.0**30, "room_byte": 24 * 2.0**30}
+    row = {"hardware": "p", "batch": 4, "sequence": 8, "split": "tp2 full", "plain_byte": 32 * 2.0**30, "room_byte": 24 * 2.0**30, "is_fitting": True}
     found = train.recomputing([row, row | {"batch": 1, "split": "tp2"}])
     assert found[0].startswith("p, batch 4, sequence 8: full recomputation") and found[0].endswith("needs 32.0 GiB of 24.0 GiB")
     assert len(found) == 2 and "--recompute" in found[1]
     many = train.recomputing([row | {"batch": batch} for batch in range(9)])
     assert len(many) == train.MOST_TOLD + 2 and many[-2].startswith("3 further rows")
-    assert train.recomputing([row | {"split": "one"}]) == []
+    assert train.recomputing([row | {"split": "one"}]) == train.recomputing([row | {"is_fitting": False}]) == []
+
+
+def test_what_fits_nowhere_tells_the_memory() -> None:
+    """Of two rows that do not fit, the one that needs 135 of 24 GiB lacks less than the one that needs 136."""
+    rows = [{"hardware": "p", "needed_byte": need * 2.0**30, "room_byte": 24 * 2.0**30, "is_fitting": False} for need in (136, 135)]
+    (line,) = train.lacking(rows)
+    assert line.startswith("nothing fits: p needs 135 GiB a device and has 24.0 GiB; less need --devices")
+    assert train.lacking([*rows, rows[0] | {"is_fitting": True}]) == train.lacking([]) == []
 
 
 @pytest.mark.parametrize(

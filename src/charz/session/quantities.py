@@ -30,8 +30,8 @@ UNKNOWN = "-"
 DISPLAYED = frozenset({"s", "J", "W", "byte", "J s", "USD", "USD/h", "byte/s", "ops/s", "Hz", "J/byte", "J/op"})
 """Units that tables convert to display units."""
 
-HOUR_S, DAY_S = 3_600.0, 86_400.0
-"""Lengths of an hour and a day. From an hour on times are told in hours, from two days on in days. [s]"""
+_LONG = (("d", 86_400.0, 2.0), ("h", 3_600.0, 1.0), ("min", 60.0, 0.0))
+"""Units of times from 1,000 s on, with their length in seconds and the least number of each that is told."""
 
 _COUNTED = {"macs": "mac", "flops": "flop"}
 """Units of the columns that count work."""
@@ -39,8 +39,8 @@ _COUNTED = {"macs": "mac", "flops": "flop"}
 
 def quantity(value: float | None, unit: str) -> str:
     """Format a value in its display unit: `0.0012, "s"` gives `1.20 ms`, and `5400, "s"` gives `1.50 h`."""
-    if unit == "s" and value is not None and HOUR_S <= abs(value) < math.inf:
-        name, length = ("d", DAY_S) if abs(value) >= 2 * DAY_S else ("h", HOUR_S)
+    if unit == "s" and value is not None and 1e3 <= abs(value) < math.inf:
+        name, length = next(pair for pair in _LONG if abs(value) >= pair[1] * pair[2])[:2]
         return f"{significant(float(f'{value / length:.3g}'))} {name}"
     if unit == "byte":
         return size(value)

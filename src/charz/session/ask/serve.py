@@ -49,7 +49,7 @@ TEXTS = {
     "output_tokens": "Mean tokens generated for a request.",
     "rate_per_s": "Rate of requests that arrive at random.",
     "concurrency": "Requests in flight: each is followed by the next one.",
-    "load_fraction": "Finished requests per second as a share of the largest rate, `saturation_per_s`.",
+    "load_fraction": "Rate of requests, in a closed loop of finished ones, as a share of the largest rate, `saturation_per_s`.",
     "running_batch": "Mean number of requests that decode at once.",
     "most_batch": "Largest number of requests that memory and the server let run at once.",
     "is_saturated": "True if memory or the server limits the running requests: others wait, at a rate without bound.",

@@ -15,6 +15,9 @@ Target = tuple[str, str, str]
 """Part, backend and precision."""
 Row = dict[str, Any]
 
+WIDEST = 8
+"""Usual number of devices of a node, beyond which a pipeline is proposed."""
+
 _RUN = ("hardware", "backend", "precision", "scenario_id")
 _KIND = ("hardware", "backend", "precision", "split", "tensor", "phase", "context", "sequence")
 """Columns of runs that differ by batch alone."""
@@ -206,7 +209,8 @@ def lacking(rows: Sequence[Row], devices: int) -> str:
         return "where no request fits or the step has no time"
     need, have = least["peak_memory_byte"], least["device_byte"]
     more = next(devices * 2**i for i in range(1, 32) if need <= have * 2**i)
-    return f"where a request needs {size(need)} on each device of {size(have)}; try --devices {more} or more"
+    tried = f"--devices {more}" if more <= WIDEST else f"--devices {WIDEST} --pipeline {more // WIDEST}"
+    return f"where a request needs {size(need)} on each device of {size(have)}; try {tried} or more"
 
 
 def in_pieces(prompt: Row, piece: Row, count: float) -> Row:

@@ -78,6 +78,9 @@ _LEAST = (
 _PLAIN = f"MAX(CASE WHEN recompute = 'none' THEN peak_memory_byte END) OVER (PARTITION BY {', '.join(_DEGREES)}) AS plain_byte"
 """Column of the memory that a split needs without recomputation. [byte]"""
 
+_HIDDEN = (_PLAIN, "device_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting")
+"""Columns of which messages alone tell."""
+
 MOST_TOLD = 6
 """Largest number of rows whose recomputation is explained."""
 
@@ -176,14 +179,14 @@ class Train(Core):
         order = "ORDER BY samples_per_s * GREATEST(sequence, 1) DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
-        columns = (*_counted(scoped, columns, tokens), _PLAIN, "device_byte AS room_byte")
+        columns = (*_counted(scoped, columns, tokens), *_HIDDEN)
         every = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
-        found = replace(every, columns=every.columns[:-2], source=[row[:-2] for row in every.fetch()], texts=TEXTS)
+        found = replace(every, columns=every.columns[: -len(_HIDDEN)], source=[row[: -len(_HIDDEN)] for row in every.fetch()], texts=TEXTS)
         if tokens is not None:
             self.messages.remark(_budget(found, tokens))
         records = [dict(zip(every.columns, row, strict=True)) for row in every.fetch()]
         owned = prices.said(prices.of(self.connection(), [row["hardware"] for row in records]))
-        for line in (*([] if stated else recomputing(records)), *owned):
+        for line in (*lacking(records), *([] if stated else recomputing(records)), *owned):
             self.messages.remark(line)
         return found
 
@@ -246,6 +249,15 @@ def _counted(scoped: Scoped, columns: Sequence[str], tokens: float | None) -> tu
     return (*found[:last], *_whole(tokens), *found[last:])
 
 
+def lacking(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Tell the memory that is missing where no row fits, by the row that needs the least, and what needs less."""
+    if not rows or any(row["is_fitting"] or row["room_byte"] is None for row in rows):
+        return []
+    least = min(rows, key=lambda row: float(row["needed_byte"]) / float(row["room_byte"]))
+    need, have = size(least["needed_byte"]), size(least["room_byte"])
+    return [f"nothing fits: {least['hardware']} needs {need} a device and has {have}; less need --devices 8 --zero 3, or --adapter 16 --frozen nf4"]
+
+
 def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Tell for each row that recomputes how much memory it would need without. `plain_byte` is that memory, `room_byte` the part's."""
     lines = [
@@ -253,7 +265,7 @@ def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         f" needs {size(row['plain_byte'])} of {size(row['room_byte'])}"
         for row in rows
         for kind in str(row["split"]).split()
-        if kind in RECOMPUTED
+        if kind in RECOMPUTED and row["is_fitting"]
     ]
     lines = list(dict.fromkeys(lines))
     further = [f"{len(lines) - MOST_TOLD} further rows recompute for the same reason"] if len(lines) > MOST_TOLD else []

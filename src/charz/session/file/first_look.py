@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..answer import Rows
@@ -90,9 +91,14 @@ def _by_vendor(session: Core, parts: Sequence[str]) -> list[list[str]]:
 
 
 def _served(session: Core, model: str, parts: Sequence[str], policies: Sequence[str], devices: Sequence[int]) -> Rows:
-    """Return the answer of `llm` for parts."""
+    """Return the answer of `llm` for parts, without its remarks, which columns repeat."""
     serving: Any = session
-    answered: Rows = type(serving).llm.asked.rows(serving, model, on=parts, precision=policies, devices=devices, batch=BATCHES)
+    before = session.messages
+    session.messages = replace(before, remark=lambda _: None)
+    try:
+        answered: Rows = type(serving).llm.asked.rows(serving, model, on=parts, precision=policies, devices=devices, batch=BATCHES)
+    finally:
+        session.messages = before
     return answered
 
 
@@ -150,6 +156,33 @@ def following(model: str, kept: Sequence[Record]) -> str:
     best = min(largest, key=lambda row: (row["million_output_tokens_usd"] is None, row["million_output_tokens_usd"] or 0.0))
     devices = f" --devices {best['device_count']}" if best["device_count"] > 1 else ""
     return f"next: charz llm {model} --on {best['hardware']} --precision {best['precision']}{devices} --prompt 2000 --output 500"
+
+
+STATE_BYTE = 18.0
+"""Bytes of a trained parameter: weights and gradients in 16 bits, a copy of the weights and two moments of Adam in 32 bits, and a margin."""
+
+FROZEN_BYTE = 0.8
+"""Bytes of a frozen parameter in 4 bits, with a margin for adapters and activations."""
+
+MOST_FULL = 0.8
+"""Share of a part's memory that weights and states may take where activations follow."""
+
+
+def training(model: str, parameters: float, memory: Mapping[str, float]) -> list[str]:
+    """Return the next commands for a language model with a backward pass: adapters on the first part that takes them, and all weights on as many
+    devices of a data center's part as they need, at least a node."""
+    name = model.removesuffix(",train")
+    lines = []
+    for part in ("rtx4090", "h100_sxm5_80", "mi300x_192"):
+        if parameters * FROZEN_BYTE <= MOST_FULL * memory.get(part, 0.0):
+            lines.append(f"next: charz train {name} --on {part} --adapter 16 --frozen nf4 --sequence 1024 --tokens 1e8")
+            break
+    part = "h100_sxm5_80"
+    if part in memory:
+        needed = parameters * STATE_BYTE / (MOST_FULL * memory[part])
+        count = next(2**i for i in range(3, 32) if 2**i >= needed)
+        lines.append(f"or all weights: charz train {name} --on {part} --devices {count} --zero 3 --sequence 1024 --tokens 1e8")
+    return lines
 
 
 def _parameters(session: Core, model: str, scoped: Scoped) -> str:

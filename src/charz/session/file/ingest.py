@@ -255,10 +255,19 @@ class Ingest(Sql):
         if lost := [part for part in parts if rows and all(part not in row for row in rows)]:
             self.messages.remark(f"no answer on {', '.join(lost)}: no backend there trains")
         note(scoped, self.messages)
-        self.messages.remark(
-            f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"
-        )
+        for line in self._following(known):
+            self.messages.remark(line)
         return Rows(_CLOSING, rows, ("target_cost",), is_failure=counts["failed"] > 0)
+
+    def _following(self, known: Sequence[str]) -> list[str]:
+        """Return the next commands for ingested models."""
+        connection = self.connection()
+        query = "SELECT parameter_count FROM model WHERE model = ? AND is_training AND has_context"
+        if len(known) == 1 and (found := connection.execute(query, [known[0]]).fetchall()):
+            memory = dict(connection.execute("SELECT hardware, dram_byte FROM part WHERE dram_byte IS NOT NULL").fetchall())
+            if lines := first_look.training(known[0], found[0][0], memory):
+                return lines
+        return [f"next: charz {'report' if len(known) == 1 else 'compare'} {' '.join(known[:CLOSING_MODELS])} --on {SHOWN_PARTS[1]}"]
 
     def _serves(self, model: str) -> bool:
         """Return True for a language model that is ingested to be served."""

@@ -47,7 +47,7 @@ def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Se
     limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
     query = "SELECT hardware, backend, dram_byte, reserve_fraction FROM part CROSS JOIN backend"
     memory = {(part, backend): (byte, free) for part, backend, byte, free in session.connection().execute(query).fetchall()}
-    sections = (_speed(records, limits), _load(records, limits), _training(records), _time(records), _cost(records), _memory(records, memory))
+    sections = (_speed(records, limits), _load(records, limits), _training(records), _time(records), _cost(records, limits), _memory(records, memory))
     found = [section for section in sections if section]
     if commands := [(row["hardware"], row["launch"]) for row in records if row.get("launch")]:
         listed = Table(("part", "command"), commands, "", {}, "Commands", command)
@@ -111,10 +111,12 @@ def _speed(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Sectio
         return None
     told = [f"{name.removesuffix('_s').upper()} {quantity(limit, 's')}" for name, limit in limits.items() if limit is not None]
     kept = f" Dashed: the objectives {' and '.join(told)}." if told else ""
+    pool, whose = _within(_known(rows, "tpot_s", "tokens_per_s"), points, limits)
     most = max(point["y"] for point in points)
     first = "batch_ttft_s" if _known(rows, "batch_ttft_s") else "ttft_s"
     title = "time to the first token of a batch [s]" if first == "batch_ttft_s" else "time to the first token [s]"
-    best = min((point for point in points if point["y"] * EQUAL >= most), key=lambda point: point["x"])
+    largest = max(point["y"] for point in pool)
+    best = min((point for point in pool if point["y"] * EQUAL >= largest), key=lambda point: point["x"])
     if len(points) > 1 and min(point["y"] for point in points) * EQUAL >= most:
         times = _points(rows, "tpot_s", first)
         charts = [pictures.against(times, "time of a later token [s]", title, limits["tpot_s"], limits["ttft_s"])] if times else []
@@ -123,8 +125,21 @@ def _speed(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Sectio
     charts = [pictures.against(points, "time of a later token [s]", "tokens/s", limits["tpot_s"])]
     if firsts := _points(rows, first, "tokens_per_s"):
         charts.append(pictures.against(firsts, title, "tokens/s", limits["ttft_s"]))
-    finding = f"{best['name']} generates most: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}"
+    finding = f"{whose}{best['name']} generates most: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}"
     return Section("speed", "Throughput", finding, charts)
+
+
+def _within(rows: Sequence[Record], shown: Sequence[Any], limits: Mapping[str, float | None]) -> tuple[Sequence[Any], str]:
+    """Return what is shown of the rows that meet the objectives, and words that tell so; all where none meets them or none is stated."""
+    stated = {name: limit for name, limit in limits.items() if limit is not None}
+    if not stated:
+        return shown, ""
+    found = [
+        each
+        for row, each in zip(rows, shown, strict=True)
+        if not row.get("is_saturated") and all(row.get(name) is not None and row[name] <= limit for name, limit in stated.items())
+    ]
+    return (found, "Within the objectives ") if found else (shown, "No row meets the objectives. ")
 
 
 def _training(rows: Sequence[Record]) -> Section | None:
@@ -175,7 +190,7 @@ def _time(rows: Sequence[Record]) -> Section | None:
     return Section("time", "Time and energy", finding, [pictures.against(points, "time of a run [s]", "energy of a sample [J]")])
 
 
-def _cost(rows: Sequence[Record]) -> Section | None:
+def _cost(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
     """Show costs against the number of devices, or as bars where all rows have the same number."""
     column = next((name for name in _COSTS if _known(rows, name)), None)
     if column is None:
@@ -191,9 +206,10 @@ def _cost(rows: Sequence[Record]) -> Section | None:
     else:
         best = sorted(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])[:MOST_BARS]
         chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
-    name, least = min(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])
+    pool, whose = _within(known, list(zip(_labels(known), known, strict=True)), limits)
+    name, least = min(pool, key=lambda pair: pair[1][column])
     cut = "" if len({row.get(count) for row in known}) > 1 else _cut(known)
-    return Section("cost", "Cost", f"{name} is the cheapest: {significant(least[column])} USD {what}.{cut}", [chart])
+    return Section("cost", "Cost", f"{whose}{name} is the cheapest: {significant(least[column])} USD {what}.{cut}", [chart])
 
 
 def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, float]:
