@@ -131,11 +131,11 @@ def test_the_next_command_of_a_training() -> None:
 def test_active_parameters_leave_out_experts_that_a_token_does_not_choose() -> None:
     """Of 10 billion parameters 8 are experts', of which a token multiplies 2."""
     session: Any = Mock()
-    session.connection().execute().fetchall.return_value = [(10e9, 8e9)]
+    session.connection().execute().fetchall.side_effect = [[(10e9, 8e9)], [(1,), (2,)]]
     scoped: Any = Mock()
-    scoped.value.return_value = 2e9
+    scoped.execute().fetchall.return_value = [(1, 1.5e9), (2, 0.5e9), (3, 9e9)]
     assert first_look._parameters(session, "m", scoped) == "m: 10.0 B parameters, 4.00 B active"
-    session.connection().execute().fetchall.return_value = [(999_885_952, None)]
+    session.connection().execute().fetchall.side_effect = [[(999_885_952, None)]]
     assert first_look._parameters(session, "m", scoped) == "m: 1.00 B parameters, all active"
 
 

@@ -74,7 +74,10 @@ def largest_of(free_byte: Mapping[int, float | None]) -> tuple[int | None, float
 
 def _grouped(scoped: Scoped, rows: Iterable[Row]) -> dict[Target, list[Row]]:
     """Add what a run and a backend state to rows, and group them by target."""
-    memory = {tuple(run): known for *run, known in scoped.execute(_MEMORY).fetchall()}
+    memory = {
+        tuple(run): {"weight_byte": weights, "kv_cache_byte": cache, "cache_byte": cache, "held_byte": weights + buffers}
+        for *run, weights, cache, buffers in scoped.execute(_MEMORY).fetchall()
+    }
     chunk = dict(scoped.execute("SELECT backend, chunk_tokens FROM backend").fetchall())
     launch = dict(scoped.execute("SELECT scenario_id, launch_s FROM prompt_launch").fetchall())
     found: dict[Target, list[Row]] = {}
@@ -91,10 +94,7 @@ def _known(scoped: Scoped, view: str, columns: Sequence[str]) -> dict[tuple[Any,
     return {tuple(row[name] for name in _RUN): {name: row[name] for name in columns} for row in rows}
 
 
-_MEMORY = (
-    "SELECT run.backend, run.precision, run.scenario_id,"
-    " {weight_byte: weight_byte, kv_cache_byte: kv_cache_byte, cache_byte: kv_cache_byte, held_byte: weight_byte + buffer_byte} FROM run_memory"
-)
+_MEMORY = "SELECT run.backend, run.precision, run.scenario_id, weight_byte, kv_cache_byte, buffer_byte FROM run_memory"
 
 
 def of_split(rows: Iterable[Row], devices: int, pipeline: int = 1, expert: int = 1) -> list[Row]:

@@ -32,15 +32,6 @@ _SHOWN = (
     "device_tokens_per_s", "million_output_tokens_usd",
 )  # fmt: skip
 
-_ROOM = (
-    "SELECT hardware, MAX(dram_byte * (1 - reserve_fraction)) FROM part JOIN supported_backend AS s USING (hardware) JOIN backend USING (backend)"
-    " WHERE s.serves GROUP BY hardware"
-)
-"""Query for the memory of each part that a server uses."""
-
-_MEMORY = "SELECT hardware, backend, dram_byte - context_byte FROM part JOIN part_context USING (hardware)"
-"""Query for the memory of each part without the context of the process."""
-
 CONTEXT = 1024
 """Context at which the cache of a token is told, which a sliding window makes smaller on average."""
 
@@ -51,7 +42,7 @@ Record = dict[str, Any]
 
 def shown(session: Core, model: str) -> Rows | None:
     """Report the sizes of a language model, and return the smallest node of four parts that serves it; None without such a part."""
-    room = dict(session.connection().execute(_ROOM).fetchall())
+    room = _room(session)
     known = [part for part in PARTS if part in session._names("hardware") and room.get(part)]
     if not known:
         return None
@@ -76,10 +67,31 @@ def shown(session: Core, model: str) -> Rows | None:
     answered = [_served(session, model, group, policies, _tried(parts, room, weights)) for group in _by_vendor(session, parts)]
     rows = [dict(zip(found.columns, row, strict=True)) for found in answered for row in found.fetch()]
     kept = smallest(rows)
-    for line in reasons(rows, kept, {(part, server): byte for part, server, byte in session.connection().execute(_MEMORY).fetchall()}):
+    for line in reasons(rows, kept, _left(session)):
         tell(line)
     tell(following(model, kept))
     return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered[0].views)
+
+
+def _room(session: Core) -> dict[str, float]:
+    """Return the memory of each part that a server uses."""
+    connection = session.connection()
+    memory = dict(connection.execute("SELECT hardware, dram_byte FROM part WHERE dram_byte IS NOT NULL").fetchall())
+    free = dict(connection.execute("SELECT backend, reserve_fraction FROM backend").fetchall())
+    served = connection.execute("SELECT hardware, backend FROM supported_backend WHERE serves").fetchall()
+    found: dict[str, float] = {}
+    for part, backend in served:
+        if part in memory:
+            found[part] = max(found.get(part, 0.0), memory[part] * (1.0 - (free[backend] or 0.0)))
+    return found
+
+
+def _left(session: Core) -> dict[tuple[str, str], float]:
+    """Return the memory of each part without the context of a process of a backend."""
+    connection = session.connection()
+    memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
+    contexts = connection.execute("SELECT hardware, backend, context_byte FROM part_context").fetchall()
+    return {(part, backend): memory[part] - context for part, backend, context in contexts if memory.get(part) is not None}
 
 
 def _by_vendor(session: Core, parts: Sequence[str]) -> list[list[str]]:
@@ -191,10 +203,11 @@ def _parameters(session: Core, model: str, scoped: Scoped) -> str:
     ((count, experts),) = session.connection().execute(query, [model]).fetchall()
     if not experts:
         return f"{model}: {_billions(count)} parameters, all active"
-    used = scoped.value(
-        "SELECT SUM(macs) FROM operator_work SEMI JOIN (FROM operator_split WHERE is_expert) USING (model, operator_id) WHERE precision = ?", [PLAIN]
-    )
-    return f"{model}: {_billions(count)} parameters, {_billions(count - experts + (used or 0.0))} active"
+    query = "SELECT operator_id, SUM(macs) FROM operator_work WHERE precision = ? GROUP BY operator_id"
+    work = dict(scoped.execute(query, [PLAIN]).fetchall())
+    query = "SELECT operator_id FROM operator_split WHERE is_expert AND model = ?"
+    used = sum(work.get(operator) or 0.0 for (operator,) in session.connection().execute(query, [model]).fetchall())
+    return f"{model}: {_billions(count)} parameters, {_billions(count - experts + used)} active"
 
 
 def _billions(count: float) -> str:
