@@ -11,6 +11,7 @@ import pytest
 from charz.schema.errors import CharzError
 from charz.session import Session
 from charz.session.messages import Messages
+from charz.session.question import Question
 
 ASKED: dict[str, Any] = {"prompt": 64, "output": 32, "ttft": "10s", "tpot": "10s"}
 
@@ -66,6 +67,12 @@ def test_choices_try_16_bits_and_fp8(db: Session, said: list[str]) -> None:
     assert set(db.llm("decoder", precision="bf16", **every | {"on": "h100_sxm5_80"}, **ASKED)["precision"]) == {"bf16"}
 
 
+@pytest.mark.parametrize(("first", "taken"), [("fp16", {"fp16", "fp8"}), ("int8", {"int8"})])
+def test_fp8_is_tried_after_16_bits_alone(db: Session, first: str, taken: set[str]) -> None:
+    question = Question(beside=("fp8",), serves=True)
+    assert {precision for *_, precision in db._targets(["h100_sxm5_80"], question, (first, "fp8"), set())} == taken
+
+
 def test_a_lost_server_has_one_reason(db: Session) -> None:
     lost = db.llm("decoder", on="t4,a10", devices=1, tpot="1ns", prompt=64, output=32, lost=True)
     assert dict(lost.select("hardware", "reason").iter_rows()) == dict.fromkeys(("t4", "a10"), "TPOT above the limit at batch 1")
@@ -108,7 +115,8 @@ def test_the_smallest_nodes_begin_with_the_cheapest(db: Session, said: list[str]
 
 
 def test_parts_that_are_too_small_are_not_asked(db: Session, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of 600 billion weights takes 300 GB in 4 bits: 8 devices of 80 GB are enough, 8 of 16 GB are not, nor are 2 of 80 GB."""
+    """A model of 600 billion weights takes 300 GB in 4 bits: 8 devices of 80 GB are enough, 8 of 16 GB are not, nor are 2 of 80 GB.
+    A link joins 8 of them, so 32 are no node."""
     from unittest.mock import Mock
 
     connection = db.connection()
@@ -118,7 +126,7 @@ def test_parts_that_are_too_small_are_not_asked(db: Session, said: list[str], mo
 
     monkeypatch.setattr(db, "connection", lambda: Mock(execute=run))
     said.clear()
-    assert db._large_enough(["decoder"], ["t4", "h100_sxm5_80"], [1, 8, 16]) == ["h100_sxm5_80"]
+    assert db._large_enough(["decoder"], ["t4", "h100_sxm5_80"], [1, 8, 32]) == ["h100_sxm5_80"]
     assert said == ["left out: t4, whose memory is smaller than the weights in 4 bits"]
     assert db._large_enough(["decoder"], ["t4", "h100_sxm5_80"], [1, 2]) == ["t4", "h100_sxm5_80"]
 
