@@ -55,6 +55,7 @@ def test_requests_at_the_longest_context() -> None:
     ]  # fmt: skip
     assert found[0]["million_mixed_tokens_usd"] == 2.0
     assert said(found)[:2] == ["a, fp8: at most 2,000 requests of 12 tokens", "2 a, fp8: at most 4,000 requests of 12 tokens"]
+    assert said([found[0] | {"most_requests": 0}]) == ["a, fp8: no request of 12 tokens fits"]
 
 
 def fitting(part: str, most: dict[int, int], peak_byte: float = 1.0) -> list[dict[str, Any]]:

@@ -103,7 +103,8 @@ def mixed_usd(prompt_usd: float | None, output_usd: float | None, mix: Mix) -> f
 def said(rows: Sequence[Record]) -> list[str]:
     """Tell for each server how many requests it runs at once."""
     lines = dict.fromkeys(
-        f"{_named(row)}, {row['precision']}: at most {row['most_requests']:,} requests of {row['request_tokens']:,} tokens"
+        f"{_named(row)}, {row['precision']}: "
+        f"{f'at most {most:,} requests' if (most := row['most_requests']) else 'no request'} of {row['request_tokens']:,} tokens{'' if most else ' fits'}"
         for row in rows
         if row["most_requests"] is not None
     )
