@@ -61,7 +61,7 @@ def test_many_answers_are_left_to_refresh(tmp_path: Path, monkeypatch: pytest.Mo
     told = Messages(remark=said.append, status=lambda: contextlib.nullcontext(steps.append))
     with Session(tmp_path / "some.duckdb", messages=told) as db:
         db.ingest("synthetic:mlp,in=8,hidden=8,out=8")
-        assert [text.split()[0] for text in steps] == ["building", "tracing", "compiling", "writing", "evaluating"]
+        assert [text.split()[0] for text in steps] == ["preparing", "building", "tracing", "compiling", "writing", "evaluating"]
         left = answers.missing(db.connection()).count
         assert left > 0 and any(text.startswith(f"{left:,} predictions of standard runs are left out") for text in said)
         assert db.sql("SELECT COUNT(*) FROM answer.stored").item() == 0

@@ -122,6 +122,7 @@ class Ingest(Sql):
         if name is not None:
             specs = [_named(specs, name)]
         with self.messages.status() if len(specs) == 1 else contextlib.nullcontext(_unsaid) as status:
+            status("preparing the file")
             outcomes = self._traced(specs, jobs, force, status)
             if not self.access.engine:
                 status("evaluating first answers")
