@@ -105,6 +105,7 @@ def test_the_best_row_meets_the_objectives() -> None:
     limits = {"tpot_s": 0.015, "ttft_s": None}
     found = answered._cost([ROW, LARGE], limits)
     assert found is not None and found.finding == "Within the objectives p batch 1 is the cheapest: 3.00 USD a million tokens."
+    assert [bar["value"] for bar in found.charts[0]["data"]["values"]] == [3.0]
     assert answered._within([ROW, ROW | {"is_saturated": True}], "ab", limits) == (["a"], "Within the objectives ")
     assert answered._within([ROW], "a", {"tpot_s": 0.015, "ttft_s": 0.05}) == ("a", "No row meets the objectives. ")
     assert answered._within([ROW | {"ttft_s": None}], "a", {"tpot_s": None, "ttft_s": 0.2})[1] == "No row meets the objectives. "

@@ -228,14 +228,13 @@ class Llm(Core):
 
     def _large_enough(self, models: list[str], parts: list[str], counts: Sequence[int]) -> list[str]:
         """Return the parts whose devices together have room for weights of 4 bits, and report the others. No format of weights has fewer bits."""
-        query = """
-            SELECT p.hardware, p.dram_byte, CAST(COALESCE(MAX(l.link_device_count), 1) AS BIGINT)
-            FROM part AS p LEFT JOIN part_link AS l ON l.hardware = p.hardware GROUP BY p.hardware, p.dram_byte
-        """
+        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
+        joined = dict(self.connection().execute(query).fetchall())
         least = "SELECT MIN(parameter_count) / 2 FROM model WHERE list_contains(?, model)"
         ((byte,),) = self.connection().execute(least, [models]).fetchall()
-        most = {part: dram * max((count for count in counts if count <= joined), default=1)
-                for part, dram, joined in self.connection().execute(query).fetchall() if dram is not None}
+        query = "SELECT hardware, dram_byte FROM part WHERE dram_byte IS NOT NULL"
+        most = {part: dram * max((count for count in counts if count <= (joined.get(part) or 1)), default=1)
+                for part, dram in self.connection().execute(query).fetchall()}
         asked = [self.part_name(name) for name in parts] or self._names("hardware")
         small = [part for part in asked if most.get(part, byte) < byte]
         if small and len(small) < len(asked):

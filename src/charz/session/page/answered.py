@@ -198,6 +198,8 @@ def _cost(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section
     count = "devices" if "devices" in rows[0] else "device_count"
     known = _known(rows, column)
     what = "a million tokens" if "tokens" in column else "a million samples"
+    pool, whose = _within(known, list(zip(_labels(known), known, strict=True)), limits)
+    known = [row for _, row in pool]
     if len({row.get(count) for row in known}) > 1:
         lines = _labels(known, (*_ALONG, "split", "device_count"))
         cheapest = {(line, row[count]): row for line, row in sorted(zip(lines, known, strict=True), key=lambda pair: -pair[1][column])}
@@ -206,7 +208,6 @@ def _cost(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section
     else:
         best = sorted(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])[:MOST_BARS]
         chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
-    pool, whose = _within(known, list(zip(_labels(known), known, strict=True)), limits)
     name, least = min(pool, key=lambda pair: pair[1][column])
     cut = "" if len({row.get(count) for row in known}) > 1 else _cut(known)
     return Section("cost", "Cost", f"{whose}{name} is the cheapest: {significant(least[column])} USD {what}.{cut}", [chart])
