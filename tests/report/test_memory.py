@@ -226,6 +226,45 @@ def test_streamed_weight(gives: Gives) -> None:
     )
 
 
+def test_host_weight(gives: Gives) -> None:
+    """2 units of 10 bytes and 4 of the chip are 24: 20 bytes of weights and 5 of buffers exceed them on a part that the host serves."""
+    memories = [("scratchpad", "unit", "SRAM", 10.0), ("l2", "chip", "SRAM", 4.0), ("dram", "chip", "host", 99.0)]
+    gives(
+        "host_weight",
+        [{"weight_byte": 25.0, "chip_byte": 24.0, "scenario_id": 1}],
+        run=[{"scenario_id": number} for number in (1, 2)],
+        run_memory=[{"scenario_id": 1, "weight_byte": 20.0, "buffer_byte": 5.0}, {"scenario_id": 2, "weight_byte": 20.0, "buffer_byte": 4.0}],
+        part=[{"unit_count": 2.0}, {"hardware": "own", "unit_count": 2.0}],
+        part_support=[{}, {"hardware": "own"}],
+        hardware_memory=[
+            {"hardware": part, "level": level, "scope": scope, "technology": technology if part == "chip" else "SRAM", "capacity_byte": byte}
+            for part in ("chip", "own")
+            for level, scope, technology, byte in memories[: 3 if part == "chip" else 2]
+        ],
+    )  # fmt: skip
+
+
+def test_unusual_backend(gives: Gives) -> None:
+    """People run int8 with `trt` on chips of this maker. Without such a row for the precision, or for a server, nothing is unusual."""
+    runs = [{"scenario_id": i, "backend": backend, "precision": precision} for i, (backend, precision) in enumerate(
+        (("eager", "int8"), ("trt", "int8"), ("eager", "fp32"), ("vllm", "int8")), start=1)]  # fmt: skip
+    gives(
+        "unusual_backend",
+        [{"scenario_id": 1, "backend": "eager", "precision": "int8", "usual_backend": "trt"}],
+        across=["backend", "precision"],
+        run=runs,
+        part_support=[{name: run[name] for name in ("backend", "precision")} for run in runs],
+        supported_backend=[{"backend": name, "serves": name == "vllm"} for name in ("eager", "trt", "vllm")],
+        hardware=[{"family": "gpu", "vendor": "maker", "market": "edge"}],
+        default_backend=[
+            {"family": family, "vendor": vendor, "market": "*", "precision": precision, "backend": backend}
+            for family, vendor, precision, backend in (
+                ("gpu", "maker", "int8", "trt"), ("gpu", "maker", "*", "xla"), ("gpu", "other", "int8", "a"), ("cpu", "*", "int8", "a"),
+            )
+        ],
+    )  # fmt: skip
+
+
 def test_memory_timeline(gives: Gives) -> None:
     """24 bytes in blocks and 1 + 2 + 4 that stay; then 40, during the activation and during the copy made for it."""
     gives(

@@ -563,6 +563,44 @@ def test_modifier_check(gives: Gives) -> None:
     )  # fmt: skip
 
 
+def test_network_opportunity(gives: Gives) -> None:
+    """A batch of 2 takes 19 s of kernels and a call of 1, 38 J and 2 J of the call. A copy of 2 s and 4 J saves itself; a kernel that waits
+    for 3 of 5 s saves these and 3 J of static energy; a norm in 32 bits, where products take 16, saves half of 4 s and 8 J; of 20 columns
+    24 are computed, which is a sixth of 6 s and 12 J. A width of 24, one of 4 and one on vector units save nothing."""
+    kernels = [
+        ("copy", 0, "memory:dram", 2.0, 0.0), ("relu", 0, "overhead", 5.0, 3.0), ("norm", 0, "compute", 4.0, 0.0),
+        ("conv", 1, "compute", 6.0, 0.0), ("conv", 2, "compute", 1.0, 0.0), ("conv", 3, "compute", 0.5, 0.0), ("conv", 4, "compute", 0.5, 0.0),
+    ]  # fmt: skip
+    expected = {"copies": (2.0, 4.0), "small kernels": (3.0, 3.0), "wide normalizations": (2.0, 4.0), "widths": (1.0, 2.0)}
+    gives(
+        "network_opportunity",
+        [
+            {"change": change, "kernel_count": 1, "sample_s": 10.0, "saved_s": time / 2, "saved_time_fraction": time / 20,
+             "saved_j": energy / 2, "saved_energy_fraction": energy / 40}
+            for change, (time, energy) in expected.items()
+        ],
+        by=["change"],
+        free={"kernel_time": ["shape_id", "kernel_id"], "operator_precision": ["precision"], "precision": ["precision"]},
+        kernel_time=[
+            {"batch": 2, "kernel_id": i, "anchor_operator_id": i, "shape_id": shape, "kernel_class": name, "bottleneck": bottleneck,
+             "latency_s": time, "overhead_s": waits, "energy_j": 2 * time, "static_energy_j": time, "run_call_s": 1.0, "static_w": 2.0,
+             "matrix_ideal_s": 0.0 if shape in (0, 4) else 0.25}
+            for i, (name, shape, bottleneck, time, waits) in enumerate(kernels)
+        ],
+        operator_class=[
+            {"operator_class": name, "is_matrix": name == "conv", "is_normalizing": name == "norm"} for name in ("copy", "relu", "norm", "conv")
+        ],
+        operator_precision=[
+            {"policy": "fp32", "operator_id": i, "precision": "half" if kernel[0] == "conv" else "full"} for i, kernel in enumerate(kernels)
+        ],
+        precision=[{"precision": "half", "bits": 16.0}, {"precision": "full", "bits": 32.0}],
+        shape_step=[
+            {"batch": 2, "shape_id": shape, "step_id": step, "n": width}
+            for shape, step, width in ((1, 0, 20.0), (1, 1, 3.0), (2, 0, 24.0), (3, 0, 4.0), (4, 0, 20.0))
+        ],
+    )  # fmt: skip
+
+
 def test_model_profile(evaluate: Evaluate) -> None:
     """DETR has 31 norms: 30 are found. Other models, and one with its backward pass, have no profile."""
     operators = [{"model": "hf:detr-resnet-50", "operator_id": i, "operator_class": "norm"} for i in range(30)]

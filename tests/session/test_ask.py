@@ -317,7 +317,15 @@ def test_opportunities_start_from_what_was_asked_and_show_every_kind_first(db: S
     kinds = frame["kind"].to_list()
     assert len(set(kinds[: len(set(kinds))])) == len(set(kinds)) > 1
     before = {"batch": "batch 8", "backend": "eager", "precision": "fp32"}
-    assert all(row["instead_of"] == before[row["kind"]] != row["change"] for row in frame.to_dicts())
+    settings = frame.filter(pl.col("kind") != "network").to_dicts()
+    assert all(row["instead_of"] == before[row["kind"]] != row["change"] for row in settings)
+    shares = [row["saved_time_fraction"] for row in frame.to_dicts()]
+    assert shares == sorted(shares, reverse=True) and min(shares) >= 0
+    (waiting,) = (row for row in frame.to_dicts() if row["change"].startswith("merge kernels"))
+    kernels = db.report("small", on=PART, batch=8, backend="eager", precision="fp32", section="kernels", top=1000)
+    waits = kernels.filter(bottleneck="overhead")
+    assert waiting["instead_of"] == f"{len(waits)} small kernels"
+    assert waiting["saved_s"] == pytest.approx(waits["overhead_s"].sum() / 8, rel=1e-9)
     (own,) = db.report("small", on=PART, batch=8, backend="eager", precision="fp32").to_dicts()
     best = frame.filter(kind="backend").to_dicts()[0]
     (other,) = db.report("small", on=PART, batch=8, backend=best["change"], precision="fp32").to_dicts()

@@ -8,6 +8,7 @@ from charz.schema.errors import some
 from charz.sql import stand_ins
 
 from .messages import Messages
+from .quantities import size
 from .scoped import Scoped
 
 MOST_FAULTY = 3
@@ -21,6 +22,8 @@ def note(scoped: Scoped, messages: Messages) -> None:
     note_implausible(scoped, messages)
     note_other_types(scoped, messages)
     note_streamed(scoped, messages)
+    note_hosted(scoped, messages)
+    note_unusual(scoped, messages)
     note_without_rate(scoped, messages)
 
 
@@ -79,6 +82,35 @@ def note_streamed(scoped: Scoped, messages: Messages) -> None:
         messages.remark(
             f"weights that fit {some(found, MOST_FAULTY)} are read again in every run, as usual programs do;"
             " --cache weights_resident assumes a program that keeps the weights in that memory"
+        )
+
+
+def note_hosted(scoped: Scoped, messages: Messages) -> None:
+    """Report the parts without main memory that read weights from the host in every run, which a rate of their maker may not count."""
+    parts = "SELECT COUNT(*) FROM hardware_memory SEMI JOIN part_support USING (hardware) WHERE technology = 'host'"
+    if not scoped.value(parts):
+        return
+    query = "SELECT model, hardware, weight_byte, chip_byte FROM host_weight ORDER BY weight_byte / chip_byte DESC, hardware"
+    found = scoped.execute(query).fetchall()
+    if found:
+        model, part, weight, chip = found[0]
+        messages.remark(
+            f"{part} has no main memory: of the {size(weight)} of weights of {model}, {size(chip)} fit the chip, and the host sends the rest"
+            " in every run; rates that makers state are usually of many frames in flight, which share these reads (--batch 64)"
+        )
+
+
+def note_unusual(scoped: Scoped, messages: Messages) -> None:
+    """Report the backends whose kernels in a precision are assumed, since people run another backend there."""
+    query = "SELECT DISTINCT hardware, precision, usual_backend, backend FROM unusual_backend ORDER BY ALL"
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for part, precision, usual, backend in scoped.execute(query).fetchall():
+        found.setdefault((precision, usual), {}).setdefault(backend, []).append(part)
+    for (precision, usual), backends in found.items():
+        parts = list(dict.fromkeys(part for named in backends.values() for part in named))
+        messages.remark(
+            f"{precision} on {some(parts, MOST_FAULTY)} is usually run by {usual}: the {precision} kernels of {some(list(backends), MOST_FAULTY)}"
+            " are assumed, and no measurement bounds their times"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -73,7 +74,8 @@ class Opportunities(Core):
         query = f"SELECT {', '.join(_HELPED)} FROM opportunity WHERE {_IS_START} ORDER BY {order}"
         found = of_query(scoped.sql(query, keys), "opportunity")
         places = [_HELPED.index(f"saved_{quantity}_fraction") for quantity in ("time", "energy")]
-        rows = found.fetch()
+        rows = [*found.fetch(), *self._of_network(start, sequence, cap, found.columns)]
+        rows.sort(key=lambda row: [-(row[place] or 0.0) for place in places])
         kept = [row for row in rows if max(row[place] or 0.0 for place in places) >= LEAST_SAVING]
         found = replace(found, source=kept)
         if less := len(rows) - len(kept):
@@ -83,6 +85,26 @@ class Opportunities(Core):
                 f"no known change helps {model} on {start['hardware']}; --parts includes other parts"
             )
         return self.cut(found, top, "changes")
+
+    def _of_network(
+        self, start: dict[str, Any], sequence: int | None, cap: str | None, columns: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """Return the changes of the network that the target's kernels suggest, in the columns of other changes."""
+        asked = {name: start[name] for name in ("batch", "precision", "backend")}
+        scoped, _ = self.target(single(start["model"], start["hardware"], sequence=sequence, cap=cap, **asked), "network_opportunity")
+        return [
+            tuple(
+                {
+                    **row,
+                    "kind": "network",
+                    "instead_of": f"{row['kernel_count']} {row['change']}",
+                    "change": row["advice"],
+                    "trade": "at most, and the network changes",
+                }.get(name)
+                for name in columns
+            )
+            for row in scoped.records("SELECT * FROM network_opportunity")
+        ]
 
     def _of_modules(
         self, start: dict[str, Any], precision: str, depth: int, sequence: int | None, cap: str | None, top: int
