@@ -1,6 +1,6 @@
 -- Changes of the network itself that the kernels of a target suggest, each with the most that it can save per sample: copies between
 -- layouts and concatenations, kernels that wait for the host and could merge or be captured in a graph, normalizations in wide formats
--- beside products in narrow ones, and products whose width is not a multiple of 8. The savings of two changes can overlap.
+-- where products take narrow ones, and products whose width is not a multiple of 8. The savings of two changes can overlap.
 -- Grain: model, hardware, backend, precision, batch, sequence, scenario_id, change
 CREATE VIEW network_opportunity AS
 WITH changes AS (

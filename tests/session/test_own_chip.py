@@ -121,3 +121,65 @@ def test_arrays_of_other_sides_take_the_stated_peak_with_them(db: Session, tmp_p
         for name in ("latency_s", "energy_j"):
             assert found[key][name] == pytest.approx(row[name], rel=1e-9), (key, name)
     assert len({point["latency_s"] for point in points}) > 2
+
+
+@pytest.fixture(scope="module")
+def product(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Session with the chip and a network of one product of 1,024 x 1,024 weights."""
+    folder = tmp_path_factory.mktemp("product")
+    (folder / "npu64.yaml").write_text(NPU)
+    with Session(folder / "one.duckdb", messages=Messages(warn=str, remark=str)) as session:
+        session.hardware.add(folder / "npu64.yaml")
+        session.ingest(["synthetic:mlp", "in=1024", "hidden=1024", "layers=1", "out=1024"], name="one", no_answers=True)
+        yield session
+
+
+ONE = {"on": "npu64", "batch": 512, "precision": "int8"}
+"""The product of 512 rows by 1,024 x 1,024 weights."""
+VOLTAGE = (1 - 0.5 * (1 - 1 / 1.05)) ** 2
+"""Square of the voltage: it falls half as fast as the clock, and energies are stated at 1.05 times the clock of the part."""
+
+
+@pytest.mark.slow("ingests a network into a file of its own")
+def test_cycles_and_bytes_of_a_product_by_hand(product: Session) -> None:
+    """256 tiles of 64 x 64 weights take 16 waves on 16 arrays. Each wave streams 512 rows, and the last drains in 64 + 64 - 2 cycles.
+
+    L2 gives the inputs once per 16 columns of tiles and the weights once. Main memory gives the inputs, the weights stay in L2.
+    """
+    (step,) = product.report("one", section="steps", **ONE).to_dicts()
+    assert (step["tile_count"], step["units_allocated"]) == (256, 16)
+    assert step["ideal_s"] * 1e9 == pytest.approx(16 * 512 + 64 + 64 - 2, rel=0.01)
+    levels = product.report("one", section="traffic", **ONE)
+    moved = dict(zip(levels["level"], levels["level_byte"], strict=True))
+    assert moved["l2"] == pytest.approx(16 * 512 * 1024 + 1024 * 1024, rel=0.01)
+    assert moved["dram"] == pytest.approx(512 * 1024, rel=0.01)
+
+
+@pytest.mark.slow("ingests a network into a file of its own")
+def test_energy_of_a_product_by_level_by_hand(product: Session) -> None:
+    """An int8 operation takes 0.13 of 1.8 pJ at 7 nm, a byte of LPDDR5 72 pJ; both the array and L2 follow the voltage, the memory does not.
+
+    A byte of L2 takes 0.5 of 1.8 pJ in its bank of 1 MiB, 0.85 a millimetre of the bank's side and 0.36 a millimetre of a quarter of the
+    die's. A bank has 0.027 um2 a bit in 46.7 % of its area, the die 30.15 mm2.
+    """
+    (kernel,) = product.report("one", section="energy", **ONE).to_dicts()
+    assert kernel["compute_energy_j"] == pytest.approx(2 * 512 * 1024 * 1024 * 0.13 * 1.8e-12 * VOLTAGE, rel=0.01)
+    levels = product.report("one", section="traffic", **ONE)
+    joules = dict(zip(levels["level"], levels["level_j"], strict=True))
+    assert joules["dram"] == pytest.approx(512 * 1024 * 72e-12, rel=0.01)
+    bank_mm, die_mm = (2**20 * 8 * 0.027e-6 / 0.467) ** 0.5, 30.15**0.5
+    byte_j = 1.8e-12 * (0.5 + 0.85 * bank_mm + 0.36 * die_mm / 4)
+    assert joules["l2"] == pytest.approx(9 * 2**20 * byte_j * VOLTAGE, rel=0.01)
+
+
+def test_area_by_hand(db: Session) -> None:
+    """At 7 nm logic takes 4.5 / 65.6 of its area at 45 nm: 65,536 multipliers of 419 um2 and 2.1 times that with their control. 16 MiB of
+    cells of 0.027 um2 are 46.7 % of a memory; 68 GB/s of LPDDR5 take 0.12 mm2 each; the rest is 5 mm2. Channels add a fifth."""
+    area = dict(db.sql("SELECT silicon_piece, area_mm2 FROM part_area WHERE hardware = 'npu64'").rows())
+    expected = {
+        "arithmetic.matrix": 16 * 64 * 64 * 419e-6 * 2.1 * 4.5 / 65.6,
+        "memory.l2": 16 * 2**20 * 8 * 0.027e-6 / 0.467,
+        "phy.dram": 68 * 0.12,
+        "uncore": 5.0,
+    }
+    assert {piece: area[piece] / 1.2 for piece in expected} == pytest.approx(expected, rel=0.01)
