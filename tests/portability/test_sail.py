@@ -42,6 +42,7 @@ EMPTY = (
         "it has rows where something is wrong or missing alone",
     )
     | dict.fromkeys(("nest_trip", "nest_traffic", "nest_hop", "nest_step", "loop_nest_cost"), "nobody has stated a loop nest")
+    | {"host_weight": "every network fits its part", "unusual_backend": "each precision runs where people run it"}
     | {"unscored_measurement": "no measurement is there", "prompt_launch": "no server runs here", "expert_parameter": "no model has experts"}
 )
 """View, and the reason why it has no rows here and is not compared."""
