@@ -183,3 +183,11 @@ def test_area_by_hand(db: Session) -> None:
         "uncore": 5.0,
     }
     assert {piece: area[piece] / 1.2 for piece in expected} == pytest.approx(expected, rel=0.01)
+
+
+def test_int8_under_a_backend_that_people_do_not_use_is_said(db: Session, said: list[str]) -> None:
+    line = "int8 on t4 is usually run by tensorrt: the int8 kernels of inductor are assumed, and no measurement bounds their times"
+    for backend, count in (("inductor", 1), ("tensorrt", 0)):
+        said.clear()
+        db.report("small", on="t4", precision="int8", backend=backend)
+        assert said.count(line) == count

@@ -23,7 +23,6 @@ def note(scoped: Scoped, messages: Messages) -> None:
     note_other_types(scoped, messages)
     note_streamed(scoped, messages)
     note_hosted(scoped, messages)
-    note_unusual(scoped, messages)
     note_without_rate(scoped, messages)
 
 
@@ -101,7 +100,7 @@ def note_hosted(scoped: Scoped, messages: Messages) -> None:
 
 
 def note_unusual(scoped: Scoped, messages: Messages) -> None:
-    """Report the backends whose kernels in a precision are assumed, since people run another backend there."""
+    """Report the backends of a question whose kernels in a precision are assumed, since people run another backend there."""
     query = "SELECT DISTINCT hardware, precision, usual_backend, backend FROM unusual_backend ORDER BY ALL"
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for part, precision, usual, backend in scoped.execute(query).fetchall():

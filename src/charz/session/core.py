@@ -47,6 +47,7 @@ class Core(Targets):
             if scoped.notes is None:
                 with self._recorded() as scoped.notes:
                     assumed.note(scoped, self.messages)
+                    assumed.note_unusual(scoped, self.messages)
             self._say(scoped.notes)
         return scoped
 
