@@ -15,6 +15,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import polars
@@ -22,12 +24,12 @@ import pyarrow
 import pytest
 
 from charz import sandbox
-from charz.cli import output
+from charz.cli import options, output
 from charz.cli.dispatch import run
 from charz.cli.output import Format, encode, write, write_sections
 from charz.schema import user_file
 from charz.schema.errors import CharzError
-from charz.session.answer import Rows, of_arrow
+from charz.session.answer import Asked, Rows, of_arrow
 
 QUESTION = ("sql", "SELECT 1 AS a", "--format", "csv")
 ANSWER = b"a\n1\n"
@@ -310,3 +312,22 @@ def test_a_report_in_markdown_has_its_sections(file: Path, capsys: pytest.Captur
     assert titles == ["Run", "Memory", "Mapping", "Kernels", "Energy", "Sentences", "Checks"]
     assert run([*line, "--format", "json", "--full"]) == 0
     assert {"run", "precisions", "timeline", "fusion"} <= json.loads(capsys.readouterr().out).keys()
+
+
+def test_one_section_is_printed_without_heading_and_names_the_others(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A training has one table; `--section time` and `--section memory` are named. A full answer prints all, each below its heading."""
+    said: list[str] = []
+    session: Any = Mock()
+    session.messages.remark, session.texts = said.append, lambda _: {}
+    method: Any = Mock()
+    method.asked = Asked(Mock(), ("steps",), ("time", "memory"))
+    monkeypatch.setattr(options, "rows_of", lambda *_, section, **__: Rows(("split", "step_s"), [(section, 2.0)]))
+
+    def answered(is_full: bool) -> str:
+        options._answer(session, method, {"section": None}, is_full, output.Format.table, options.Target(None, False), None)
+        return capfd.readouterr().out
+
+    assert answered(False).splitlines() == ["split    step", "-----  ------", "steps  2.00 s"]
+    assert said == ["this is --section steps; other sections: time, memory"]
+    whole = answered(True)
+    assert [word in whole for word in ("Steps\n=====", "Time\n====", "Memory\n======")] == [True] * 3 and len(said) == 1
