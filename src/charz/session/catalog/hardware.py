@@ -116,7 +116,7 @@ class Hardware:
         counted = "SELECT count(*), count(*) FILTER (is_guess) FROM hardware_value WHERE hardware = ?"
         ((count, guesses),) = connection.execute(counted, [hardware]).fetchall()
         more = "" if sources else "; --sources shows the source of each"
-        self.session.messages.remark(f"{count} numbers, of which {guesses} are guesses{more}")
+        self.session.messages.remark(f"{hardware} has {count} numbers, of which {guesses} are guesses{more}")
         warn(self.session.messages, connection, hardware)
         return of_query(connection.sql(query, params=[hardware]), "hardware_value")
 
