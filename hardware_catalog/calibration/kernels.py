@@ -116,7 +116,7 @@ def extract(
 ) -> Kernels:
     """Extract the kernels of the cases. `efficiency` are the current rows, of which only residency is kept; `overrides` replaces whole
     tables by name."""
-    residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource") == "residency")
+    residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource").is_in(["residency", "flight"]))
     with Workbench(connection, cases, neutral(0.0, residency), overrides) as bench:
         ideal = _terms(bench)
         bench.replace("efficiency", neutral(1.0, residency))
@@ -149,8 +149,8 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.row_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
-            c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s
+            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.flight_s - c.block_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
+            c.thread_s, c.team_s, c.kernel_gap_s + c.block_s AS kernel_gap_s, c.host_issue_s
         FROM kernel_cost AS c
         INNER JOIN operator AS o ON o.model = c.run.model AND o.operator_id = c.anchor_operator_id
         """

@@ -22,15 +22,22 @@ def batch_norm(call: Call) -> list[Step]:
     training = call.has("training") and call["training"]
     flops = FLOPS_PER_ELEMENT["batch_norm_training" if training else "batch_norm"]
     elements = call.output.elements
-    return [vector("main", product(flops, elements), elements)]
+    step = vector("main", product(flops, elements), elements)
+    if len(call.output.dims) > 2:
+        step.quantities["rows"] = polynomial(product(*call.output.dims[:2]))
+    return [step]
 
 
 @rule("aten.layer_norm.default", "aten.native_layer_norm.default", operator_class="norm")
 def layer_norm(call: Call) -> list[Step]:
-    step = _rows(call, FLOPS_PER_ELEMENT["layer_norm"])
+    return [_with_rows(call, _rows(call, FLOPS_PER_ELEMENT["layer_norm"]))]
+
+
+def _with_rows(call: Call, step: Step) -> Step:
+    """Add the number of rows, each of which one block of threads normalizes."""
     leading = call.output.dims[: len(call.output.dims) - len(call["normalized_shape"])]
     step.quantities["rows"] = polynomial(product(*leading))
-    return [step]
+    return step
 
 
 @rule("aten.group_norm.default", "aten.native_group_norm.default", "aten.instance_norm.default", operator_class="norm")
@@ -40,7 +47,7 @@ def group_norm(call: Call) -> list[Step]:
 
 @rule("aten.rms_norm.default", "aten._fused_rms_norm.default", operator_class="norm")
 def rms_norm(call: Call) -> list[Step]:
-    return [_rows(call, FLOPS_PER_ELEMENT["rms_norm"])]
+    return [_with_rows(call, _rows(call, FLOPS_PER_ELEMENT["rms_norm"]))]
 
 
 def _rows(call: Call, flops: int) -> Step:

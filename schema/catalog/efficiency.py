@@ -40,8 +40,9 @@ class Efficiency(Row):
     and memory time that overlaps the longer), `residency` (share of a last-level cache that keeps data from kernel to kernel; all of it
     if software manages the level), `reorder` (share of peak bandwidth at which a library reorders weights and images, or copies a bias
     into the result, at every call; no row: nothing is reordered), `paging` (share of peak bandwidth at which the system hands out fresh
-    pages; no row: memory is kept from run to run) or `thread` (share of one unit's bandwidth,
-    `hardware_memory.unit_bandwidth_byte_per_s`, that a single-threaded loop reaches; no row: unknown)."""
+    pages; no row: memory is kept from run to run), `thread` (share of one unit's bandwidth,
+    `hardware_memory.unit_bandwidth_byte_per_s`, that a single-threaded loop reaches; no row: unknown) or `flight` (mean number of
+    loads that a resident thread keeps in flight; no row: bandwidth limits the kernel)."""
     maximum_fraction: Annotated[float, Possible(TINY, 1), Plausible(0.005, 1)]
     """Share of the peak that a large kernel reaches, above 0 and at most 1. For `matrix`, the share of the rate of its tiles
     (`tiling_strategy`)."""

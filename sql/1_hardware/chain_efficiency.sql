@@ -51,6 +51,9 @@ SELECT
     MAX_BY(maximum_fraction, CASE WHEN resource = 'thread' THEN specificity END) AS thread_fraction,
     -- Ratio of the backend's time to start and join a thread team to the part's; null when unknown.
     MAX_BY(half_work, CASE WHEN resource = 'thread' THEN specificity END) AS team_ratio,
+    -- Mean number of loads that a resident thread of a kernel without vector loads keeps in flight; null if bandwidth limits the
+    -- kernel.
+    MAX_BY(maximum_fraction, CASE WHEN resource = 'flight' THEN specificity END) AS flight_fraction,
     -- Row of `efficiency` for the matrix units.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'matrix' THEN specificity END)) AS matrix_efficiency_id,
     -- Row of `efficiency` for the vector units.
@@ -67,6 +70,8 @@ SELECT
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END)) AS paging_efficiency_id,
     -- Row of `efficiency` for threads; null when unknown.
     ABS(MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END)) AS thread_efficiency_id,
+    -- Row of `efficiency` for loads in flight; null if bandwidth limits the kernel.
+    ABS(MAX_BY(signed_id, CASE WHEN resource = 'flight' THEN specificity END)) AS flight_efficiency_id,
     -- Row of `efficiency` with an impossible number (`rule_fault`), which makes answers null; else null.
     -NULLIF(
         LEAST(
@@ -78,6 +83,7 @@ SELECT
             MAX_BY(signed_id, CASE WHEN resource = 'reorder' THEN specificity END),
             MAX_BY(signed_id, CASE WHEN resource = 'paging' THEN specificity END),
             MAX_BY(signed_id, CASE WHEN resource = 'thread' THEN specificity END),
+            MAX_BY(signed_id, CASE WHEN resource = 'flight' THEN specificity END),
             0
         ),
         0

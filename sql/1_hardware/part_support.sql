@@ -83,6 +83,13 @@ SELECT
     -- Time of a row of a normalization: time of a block of threads, divided by the number of resident blocks; null if the number of
     -- threads is unknown. [s]
     h.norm_block_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(nt.value, 0e0)), 0e0) AS norm_row_s,
+    -- Time of a channel of a sample of a batch norm, whose block of threads is smaller; null if the number of threads is unknown. [s]
+    h.norm_block_s / NULLIF(h.unit_count * FLOOR(h.unit_thread_count / NULLIF(ct.value, 0e0)), 0e0) AS channel_row_s,
+    -- True if cuDNN's kernels for the part's matrix units read channels last.
+    h.matrix_instruction IN ('wgmma', 'tcgen05') AS reads_channels_last,
+    -- Mean time between two elements if every resident thread keeps one load in flight (Little's law); null if the number of
+    -- threads is unknown. [s]
+    h.memory_latency_s / NULLIF(h.unit_count * h.unit_thread_count, 0e0) AS element_s,
     h.team_overhead_s,
     h.dram_j_per_byte,
     h.cache_j_per_byte,
@@ -129,3 +136,4 @@ LEFT JOIN part_link AS l ON l.hardware = s.hardware AND l.interconnect = 'pcie'
 LEFT JOIN power_range AS w ON w.hardware = s.hardware
 CROSS JOIN faulty_grains AS g
 INNER JOIN library_constant AS nt ON nt.library_constant = 'norm_block_threads'
+INNER JOIN library_constant AS ct ON ct.library_constant = 'channel_block_threads'

@@ -33,7 +33,16 @@ convolutions AS (
         w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
         AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
         -- For a kernel of one tap and stride 1, the image needs no im2col copy.
-        CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte
+        CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte,
+        -- A kernel of one tap and stride 1 is a product in any format.
+        a.plans_layout OR w.compute_precision = 'fp32' OR COALESCE(z.m * z.k = z.image, FALSE) AS reads_any_format,
+        -- Channels are padded to a vector of eight.
+        image.elements * CEIL(z.k / NULLIF(z.taps, 0e0) / 8e0) * 8e0 * z.taps / NULLIF(z.k, 0e0) AS padded_elements,
+        image.elements AS image_elements,
+        weight.elements AS weight_elements,
+        z.m * z.n * COALESCE(z.gemm_count, 1e0) AS result_elements,
+        cw.value AS slow_ratio,
+        p.bits / 8e0 AS element_byte
     FROM run AS r
     INNER JOIN aten_backends AS a ON a.backend = r.run.backend
     INNER JOIN executed_kernel AS w ON w.run = r.run
@@ -41,6 +50,7 @@ convolutions AS (
     INNER JOIN precision AS p ON p.precision = w.compute_precision
     INNER JOIN library_constant AS cn ON cn.library_constant = 'native_convolution_elements'
     INNER JOIN library_constant AS cb ON cb.library_constant = 'blocked_channels'
+    INNER JOIN library_constant AS cw ON cw.library_constant = 'slow_conversion_ratio'
     INNER JOIN edge AS ei ON ei.model = w.run.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
     INNER JOIN tensor AS t ON t.model = ei.model AND t.tensor_id = ei.tensor_id
     INNER JOIN tensor AS s ON s.model = t.model AND s.tensor_id = t.storage_tensor_id
@@ -75,7 +85,18 @@ blocked_images AS (
         CASE WHEN is_misread THEN image_byte ELSE 0e0 END AS copied_byte,
         CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
         CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
-        CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte
+        CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte,
+        -- cuDNN's kernels for groups of warps read channels last and convert tensors in nchw; weights, and groups that cuDNN
+        -- converts to nchw first, take `slow_conversion_ratio` times as long an element (benchmarks/measured/h200_operators.parquet).
+        CASE
+            WHEN reads_any_format OR NOT (is_nchw OR is_converted) THEN 0e0
+            ELSE COALESCE(padded_elements + weight_elements * slow_ratio + result_elements, 0e0)
+                + CASE WHEN is_converted THEN (image_elements + result_elements) * slow_ratio ELSE 0e0 END
+        END AS nchw_elements,
+        CASE
+            WHEN reads_any_format OR NOT (is_nchw OR is_converted) THEN 0e0
+            ELSE COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0)
+        END AS nchw_byte
     FROM handed_over
 )
 
@@ -95,6 +116,11 @@ SELECT
     channels_last_byte,
     -- Bytes that a GPU library reads and writes to convert the memory format of image and result. [byte]
     CASE WHEN is_converted THEN 2e0 * (image_byte + output_byte) ELSE 0e0 END AS converted_byte,
+    -- Elements that a GPU library converts from nchw for matrix units that read channels last: image, weights and result, where an
+    -- element of a slow conversion counts several times.
+    nchw_elements,
+    -- Bytes that this conversion reads and writes. [byte]
+    nchw_byte,
     -- Bytes that a processor's library reads and writes to reorder tensors. [byte]
     2e0 * (
         channels_last_byte

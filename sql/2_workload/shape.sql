@@ -54,6 +54,8 @@ SELECT
     s.convolution_reorder_byte,
     s.linear_reorder_byte,
     s.converted_byte,
+    s.nchw_elements,
+    s.nchw_byte,
     -- Size of the fresh pages that the operating system of a processor supplies to the kernel. [byte]
     s.fault_byte,
     -- Size of the weights, buffers and constants of the whole run. [byte]

@@ -66,6 +66,8 @@ wide_kernels AS (
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
         COALESCE(v.converted_byte, 0e0) AS converted_byte,
+        COALESCE(v.nchw_elements, 0e0) AS nchw_elements,
+        COALESCE(v.nchw_byte, 0e0) AS nchw_byte,
         COALESCE(f.fault_byte, 0e0) AS fault_byte,
         COALESCE(b.operand_byte, 0e0) AS operand_byte,
         COALESCE(b.unpacked_byte, 0e0) AS unpacked_byte,
@@ -84,7 +86,7 @@ wide_kernels AS (
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
             w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, h.algorithm, l.is_aliased,
-            COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0),
+            COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0), COALESCE(v.nchw_elements, 0e0),
             COALESCE(f.fault_byte, 0e0), COALESCE(b.operand_byte, 0e0),
             COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0), g.kernel_id IS NULL
         ) AS cost_hash
@@ -111,7 +113,7 @@ first_kernels AS (
 SELECT
     k.* EXCLUDE (
         cost_hash, loop_elements, step_count, product_count, query_count, query_heads, convolution_reorder_byte,
-        linear_reorder_byte, converted_byte, reread_cache_byte, cache_convert_ops, launch_s, launch_share
+        linear_reorder_byte, converted_byte, nchw_elements, nchw_byte, reread_cache_byte, cache_convert_ops, launch_s, launch_share
     ),
     -- Time to launch the kernel by the version of the backend; 0 for a kernel that another one's launch includes. [s]
     k.launch_s,
@@ -139,6 +141,10 @@ SELECT
     k.linear_reorder_byte,
     -- Bytes that a convolution on a GPU reads and writes to convert the memory format of image and result. [byte]
     k.converted_byte,
+    -- Elements that a convolution on a GPU converts from nchw for matrix units that read channels last.
+    k.nchw_elements,
+    -- Bytes that this conversion reads and writes. [byte]
+    k.nchw_byte,
     f.shape_id
 FROM wide_kernels AS k
 INNER JOIN first_kernels AS f ON f.run = k.run AND f.cost_hash = k.cost_hash

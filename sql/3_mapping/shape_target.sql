@@ -13,7 +13,8 @@ WITH placed_shapes AS (
         COALESCE(t.fault, s.fault, CASE WHEN s.product_count > 0 THEN t.tile_fault END) AS known_fault,
         -- PyTorch's libraries choose layouts and algorithms (`convolution_call`, `depthwise_call`, `linear_call`).
         CASE
-            WHEN t.family = 'gpu' AND s.converted_byte > 0e0 THEN 'nchw'
+            WHEN t.reads_channels_last AND s.kernel_class = 'conv' AND s.compute_precision <> 'fp32' AND s.layout = 'nchw' THEN 'nhwc'
+            WHEN t.family = 'gpu' AND s.converted_byte > 0e0 AND NOT (t.reads_channels_last AND s.nchw_elements > 0e0) THEN 'nchw'
             WHEN t.family = 'gpu' AND s.algorithm IS NOT NULL THEN CONCAT(s.layout, '_', s.algorithm)
             WHEN t.family = 'cpu' AND s.is_misread THEN 'strided'
             WHEN t.family = 'cpu' AND s.is_aliased AND t.vendor = 'intel' THEN 'aliased'
@@ -50,6 +51,7 @@ SELECT
     e.paging_fraction,
     e.thread_fraction,
     e.team_ratio,
+    e.flight_fraction,
     -- Impossible number of the part, the run or a rule, because of which the shape has no answer; else null.
     COALESCE(
         s.known_fault,

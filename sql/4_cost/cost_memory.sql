@@ -8,12 +8,13 @@ SELECT
     -- Time of the slowest memory level. [s]
     GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
     -- Memory level that takes `memory_s`, the outermost in a tie: `dram`, the last-level cache or the tile memory; `latency`
-    -- (dependent accesses), `row` (blocks of a normalization) or `thread` (few threads).
+    -- (dependent accesses), `row` (blocks of a normalization), `flight` (loads in flight) or `thread` (few threads).
     CASE memory_s
         WHEN COALESCE(dram_s, 0e0) THEN 'dram'
         WHEN cache_s THEN cache_level
         WHEN latency_bound_s THEN 'latency'
         WHEN row_s THEN 'row'
+        WHEN flight_s THEN 'flight'
         WHEN thread_s THEN 'thread'
         WHEN reload_s THEN COALESCE(tile_memory_level, cache_level)
         WHEN staged_stream_s THEN stream_level

@@ -18,4 +18,4 @@ SELECT
         WHEN team_size >= unit_count THEN 0e0
         ELSE COALESCE(moved_byte / NULLIF(unit_dram_byte_per_s * thread_fraction * team_size, 0e0), 0e0)
     END AS thread_s
-FROM cost_row
+FROM cost_flight

@@ -8,7 +8,7 @@ CREATE VIEW cost_untiled AS
 SELECT
     *,
     -- Time of the slowest memory level except those next to the units. [s]
-    GREATEST(dram_s, cache_s, latency_bound_s, row_s, thread_s) AS untiled_s,
+    GREATEST(dram_s, cache_s, latency_bound_s, row_s, flight_s, thread_s) AS untiled_s,
     -- Energy of all memory levels except those next to the units; null when a coefficient is missing. [J]
     dram_energy_j + cache_energy_j + reorder_energy_j + library_energy_j AS untiled_energy_j,
     -- Time that overlaps neither arithmetic nor memory: library calls, pages, thread teams. [s]

@@ -11,6 +11,7 @@ Record = dict[str, Any]
 CONSTANTS = [
     {"library_constant": "native_convolution_elements", "value": 50.0},
     {"library_constant": "blocked_channels", "value": 16.0},
+    {"library_constant": "slow_conversion_ratio", "value": 2.0},
 ]
 
 
@@ -171,3 +172,26 @@ def test_channels_last_groups(
     tables = given({"run_layout": "nhwc"}, EAGER, {"k": 9 * channels, "gemm_count": groups})
     tables["executed_kernel"] |= {"layout": layout}
     check("convolution_call", {"converted_byte": converted_byte}, **tables)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "step", "elements", "byte"),
+    [
+        # Four channels are padded to eight: 100 x 8 / 4; 36 weights at twice the time; 25 x 3 results; read and written, two bytes each.
+        ({}, {}, 347.0, 4 * (200.0 + 36.0 + 75.0)),
+        ({}, {"k": 9.0, "m": 100.0}, 800.0 + 72.0 + 300.0, 4 * 1136.0),
+        # Groups of 24 channels in channels-last: nothing to pad, and image and result of two groups through nchw at twice the time.
+        ({"layout": "nhwc"}, {"k": 216.0, "gemm_count": 2.0}, 100.0 + 72.0 + 150.0 + 2 * 250.0, 4 * (100.0 + 36.0 + 150.0)),
+        ({"layout": "nhwc"}, {"k": 288.0, "gemm_count": 2.0}, 0.0, 0.0),
+        # A kernel of one tap and stride 1 is a product in any format.
+        ({}, {"k": 4.0, "taps": 1.0}, 0.0, 0.0),
+        ({"compute_precision": "fp32"}, {}, 0.0, 0.0),
+        ({"layout": "nhwc"}, {}, 0.0, 0.0),
+    ],
+)
+def test_conversion_from_nchw(check: Callable[..., None], kernel: Record, step: Record, elements: float, byte: float) -> None:
+    """Elements are read and written once, each of two bytes."""
+    tables = given({}, EAGER, {"n": 3.0} | step)
+    tables["executed_kernel"] |= {"compute_precision": "fp16"} | kernel
+    tables["precision"] = [{"precision": "fp16", "bits": 16}, {"precision": "fp32", "bits": 32}]
+    check("convolution_call", {"nchw_elements": elements, "nchw_byte": byte}, **tables)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 SHAPE = {
-    "dram_s": 3.0, "cache_s": 2.0, "latency_bound_s": 1.0, "thread_s": 0.5, "untiled_s": 3.0, "reload_s": 2.5, "stream_s": 1.5,
+    "dram_s": 3.0, "cache_s": 2.0, "latency_bound_s": 1.0, "thread_s": 0.5, "flight_s": 0.25, "row_s": 0.0, "untiled_s": 3.0, "reload_s": 2.5, "stream_s": 1.5,
     "is_staged": True, "cache_level": "l2", "tile_memory_level": "scratchpad", "stream_level": "l1", "untiled_energy_j": 70.0,
     "reload_byte": 10.0, "tile_j_per_byte": 0.5, "stream_byte": 100.0, "stream_j_per_byte": 0.25,
 }  # fmt: skip
@@ -24,6 +24,8 @@ SHAPE = {
             {"latency_bound_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "latency"}, id="latency"
         ),
         pytest.param({"thread_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "thread"}, id="threads"),
+        pytest.param({"row_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "row"}, id="rows"),
+        pytest.param({"flight_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "flight"}, id="loads in flight"),
         pytest.param({"reload_s": 4.0}, {"memory_s": 4.0, "memory_level": "scratchpad"}, id="memory of the tiles"),
         pytest.param({"reload_s": 3.0}, {"memory_s": 3.0, "memory_level": "dram"}, id="that as slow"),
         # Without a memory next to the units, tiles load from the cache: 70 + (10 - 4) x 2 + 100 x 0.25.

@@ -10,6 +10,10 @@ SHAPE = {
     "family": "cpu", "reorder_fraction": 0.25, "dram_byte_per_s": 400.0, "convolution_reorder_byte": 300.0,
     "linear_reorder_byte": 100.0, "weight_byte": 1000.0, "dram_j_per_byte": 0.5,
 }  # fmt: skip
+NCHW = {
+    "family": "gpu", "converted_byte": 0.0, "nchw_elements": 50.0, "nchw_byte": 200.0, "element_s": 0.1, "flight_fraction": 0.5,
+    "kernel_gap_s": 1.0,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -34,6 +38,12 @@ SHAPE = {
             {"reorder_byte": 600.0, "reorder_s": 6.0, "reorder_energy_j": 300.0},
             id="groups that a GPU's library converts",
         ),
+        # Loads in flight: 50 elements at 0.1 / 0.5 s exceed 200 bytes at 400 x 0.25 per second; three gaps of 1 s.
+        pytest.param(
+            NCHW | {"reads_channels_last": True}, {"reorder_byte": 200.0, "reorder_s": 13.0, "reorder_energy_j": 100.0}, id="from nchw"
+        ),
+        pytest.param(NCHW | {"reads_channels_last": True, "element_s": 0.001}, {"reorder_s": 5.0}, id="from nchw, by bandwidth"),
+        pytest.param(NCHW, {"reorder_byte": 0.0, "reorder_s": 0.0}, id="nchw that the units read"),
         pytest.param(
             {"reorder_fraction": None},
             {"reorder_byte": 0.0, "reorder_s": 0.0, "reorder_energy_j": 0.0},

@@ -10,7 +10,7 @@ from functools import cached_property
 from .facts import Facts, Record
 from .network import Kernel
 
-RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread")
+RESOURCES = ("matrix", "vector", "memory", "overlap", "residency", "reorder", "paging", "thread", "flight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,14 @@ class Chip:
         )
         limits = facts.where("cuda_limit", compute_capability=self.row["compute_capability"])
         self.instruction = limits[0]["matrix_instruction"] if limits else "mma"
-        self.norm_row_s = 0.0
+        self.reads_channels_last = self.instruction in ("wgmma", "tcgen05")
+        # A row of a layer norm, a channel of a sample of a batch norm, and an element if every thread has one load in flight.
+        self.norm_row_s = self.channel_row_s = self.element_s = 0.0
         if limits:
-            blocks = self.units * (limits[0]["threads_per_sm"] // facts.constant("norm_block_threads"))
-            self.norm_row_s = self.norm_block_s / blocks
+            threads = limits[0]["threads_per_sm"]
+            self.norm_row_s = self.norm_block_s / (self.units * (threads // facts.constant("norm_block_threads")))
+            self.channel_row_s = self.norm_block_s / (self.units * (threads // facts.constant("channel_block_threads")))
+            self.element_s = self.latency_s / (self.units * threads)
         self.levels = {m["level"]: m for m in facts.where("part_memory", hardware=hardware)}
         # Processors and domain-flow parts tile for a unit's own second level, fed from there through the first; others
         # for the memory next to their units.
@@ -405,7 +409,9 @@ class Chip:
 
     def layout(self, kernel: Kernel) -> str:
         """Return the kernel's layout as the library sees it."""
-        if self.family == "gpu" and kernel.call.converted:
+        if self.reads_channels_last and kernel.kind == "conv" and kernel.layout == "nchw" and kernel.precision != "fp32":
+            return "nhwc"
+        if self.family == "gpu" and kernel.call.converted and not (self.reads_channels_last and kernel.call.moved):
             return "nchw"
         if self.family == "gpu" and kernel.call.algorithm:
             return f"{kernel.layout}_{kernel.call.algorithm}"

@@ -55,6 +55,9 @@ class Call:
     reordered: float = 0.0
     converted: float = 0.0
     """Bytes that a GPU's library converts to another format and back."""
+    moved: float = 0.0
+    """Elements that a GPU's library converts for matrix units that read channels last."""
+    moved_byte: float = 0.0
     scratch: float = 0.0
     put_last: float = 0.0
 
@@ -367,12 +370,24 @@ class Run:
             return call
         if kernel.layout in ("nchw", "nhwc") and kernel.kind == "depthwise_conv":
             call = replace(call, algorithm=self.depthwise_algorithm(kernel, main))
+        operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
+        taps, depth = main.sizes.get("taps"), main.sizes.get("k")
+        can_convert = bool(taps and depth) and kernel.precision != "fp32" and not self.backend["plans_layout"]
+        can_convert = can_convert and main.size("m") * main.size("k") != main.sizes.get("image")
+        if can_convert:
+            slow, whole = self.facts.constant("slow_conversion_ratio"), self.elements[operands[0]]
+            channels = main.size("k") / main.size("taps")
+            padded = whole * math.ceil(channels / 8) * 8 / channels
+            results = main.size("m") * main.size("n") * max(main.size("groups"), 1)
+            is_odd = main.size("groups") > 1 and math.log2(channels) % 1
+            if kernel.layout == "nchw" or (kernel.layout == "nhwc" and is_odd):
+                again = slow * (whole + results) if kernel.layout == "nhwc" else 0.0
+                moved = padded + self.elements[operands[1]] * slow + results + again
+                byte = 2 * (padded + self.elements[operands[1]] + results) * self.facts.width(kernel.precision)
+                call = replace(call, moved=moved, moved_byte=byte)
         if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
             channels = main.size("k") / main.size("taps")
             if math.log2(channels) % 1:
-                operands = {
-                    e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)
-                }
                 image = self.elements[operands[0]] * self.facts.width(kernel.precision)
                 return replace(call, converted=2 * (image + kernel.written))
         return call

@@ -579,9 +579,6 @@ class Machine:
         levels = {
             "dram": (dram + (half * chip.stated_units if moved > 0 else 0.0)) / (bandwidth * share),
             "cache": moved / (chip.last_bandwidth * share) if chip.last_bandwidth else 0.0,
-            "row": math.fsum(s.size("rows") for s in kernel.steps) * chip.norm_row_s
-            if run.backend["follows_strides"]
-            else 0.0,
             "latency": max((s.size("accesses") for s in kernel.steps), default=0.0) * chip.latency_s if walks else 0.0,
             "thread": moved / (chip.unit_bandwidth * thread * team)
             if chip.unit_bandwidth and thread and team < chip.units
@@ -589,18 +586,34 @@ class Machine:
             "tile": reload_s,
             "stream": stream_s if chip.is_staged else 0.0,
         }
+        rows = math.fsum(s.size("rows") for s in kernel.steps)
+        block_s, flight = 0.0, reach["flight"][0]
+        if run.backend["follows_strides"]:
+            is_channel = kernel.kind == "batch_norm"
+            block_s = rows * (chip.channel_row_s if is_channel else chip.norm_row_s)
+            block_s = 0.0 if is_channel and chip.layout(kernel) == "nhwc" else block_s
+            if is_channel and kernel.precision != "fp32":
+                block_s += 2 * chip.gap_s * self.support["kernel_gap_fraction"]
+        levels["row"] = block_s + levels["dram"] if block_s and kernel.kind != "batch_norm" else 0.0
+        is_flying = run.backend["follows_strides"] and flight and not any(s.size("macs") for s in kernel.steps)
+        levels["flight"] = loop * chip.element_s / flight + block_s if is_flying else 0.0  # type: ignore[operator]
         memory_s = max(levels.values())
         slowest = max(levels, key=lambda level: levels[level])
         # Exposed times: the library's reordering, fresh pages, teams of threads.
         is_cpu = chip.family == "cpu"
         reordered = kernel.call.reordered + (kernel.weights if chip.layout(kernel) == "aliased" else 0.0)
-        reordered = reordered if is_cpu else kernel.call.converted if chip.family == "gpu" else 0.0
+        flown = kernel.call.moved if chip.reads_channels_last else 0.0
+        converted = kernel.call.converted + (kernel.call.moved_byte if flown else 0.0)
+        reordered = reordered if is_cpu else converted if chip.family == "gpu" else 0.0
         reorder = reordered if reach["reorder"][0] is not None else 0.0
         paged = kernel.faults if is_cpu and reach["paging"][0] is not None else 0.0
         reorder_s, paging_s = (
             byte / (bandwidth * reach[r][0]) if byte else 0.0
             for byte, r in ((reorder, "reorder"), (paged, "paging"))  # type: ignore[operator]
         )
+        if flown:
+            flown_s = flown * chip.element_s / flight if flight else 0.0
+            reorder_s = max(reorder_s, flown_s) + 3 * chip.gap_s * self.support["kernel_gap_fraction"]
         has_team = self.support["chunk_element"] is not None and team > 1 and moved > 0
         rounds = max(math.fsum(step.size("rounds") for step in kernel.steps), 1.0)
         team_s = (reach["thread"][1] or 0.0) * chip.team_s * rounds if has_team else 0.0
@@ -637,7 +650,7 @@ class Machine:
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
             "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
-            "latency_bound_s": levels["latency"], "row_s": levels["row"],
+            "latency_bound_s": levels["latency"], "block_s": block_s, "row_s": levels["row"], "flight_s": levels["flight"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
             "memory_level": {"cache": chip.last, "tile": chip.near or chip.last, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
