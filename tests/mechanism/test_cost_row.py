@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-SHAPE = {"row_count": 50.0, "norm_row_s": 0.25, "channel_row_s": 0.125, "dram_s": 3.0, "kernel_gap_s": 1.0, "follows_strides": True}
+SHAPE = {"kernel_class": "norm", "row_count": 50.0, "norm_row_s": 0.25, "channel_row_s": 0.125, "dram_s": 3.0, "kernel_gap_s": 1.0, "follows_strides": True}
 
 
 @pytest.mark.parametrize(
