@@ -101,10 +101,15 @@ SELECT
             direct_byte_per_s, direct_call_s
         )
     END AS tensor_s,
-    -- Time of the collectives of tensor parallel before the layers. [s]
-    ring_time(
-        tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
-    ) AS before_tensor_s,
+    -- Time of the collectives of tensor parallelism before the layers. [s]
+    CASE
+        WHEN tensor = 1 THEN 0e0
+        WHEN is_direct
+            THEN direct_time(tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, direct_byte_per_s, direct_call_s)
+        ELSE ring_time(
+            tensor, end_reduce_byte / NULLIF(token_shares, 0e0), end_reduce_count, 0e0, 0e0, tensor_byte_per_s, tensor_call_s, tensor_step_s
+        )
+    END AS before_tensor_s,
     -- Time of the collectives of tensor parallelism after the layers. [s]
     ring_time(tensor, 0e0, 0e0, end_gather_byte, end_gather_count, tensor_byte_per_s, tensor_call_s, tensor_step_s) AS behind_tensor_s,
     -- Time of the all-to-alls of expert parallelism. [s]
