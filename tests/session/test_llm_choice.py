@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,6 +14,7 @@ from charz.session import Session
 from charz.session.messages import Messages
 from charz.session.question import Question
 
+PART_FILES = Path(__file__).parents[2] / "hardware_catalog" / "parts"
 ASKED: dict[str, Any] = {"prompt": 64, "output": 32, "ttft": "10s", "tpot": "10s"}
 
 
@@ -151,3 +153,40 @@ def test_formats_of_published_checkpoints() -> None:
     assert (half("llama", words=128_256), half("llama"), half("mixtral"), half("gpt2")) == ("bf16", None, "bf16", None)
     assert (half("mixtral", "torch.float16"), half("gpt2", "bfloat16"), half("mixtral", "float32")) == ("fp16", "bf16", None)
 
+
+
+def test_a_choice_at_a_rate_names_the_command_that_replays_its_queue(db: Session, said: list[str]) -> None:
+    said.clear()
+    db.llm("decoder", on="h100_sxm5_80", devices=2, pipeline=1, rate=1.0, **ASKED)
+    (line,) = [each for each in said if "no queue" in each]
+    assert "`charz serve decoder --on h100_sxm5_80 --precision" in line and "--devices 2 --rate 1 --output 32`" in line
+
+
+@pytest.mark.slow("adds a part, and asks for servers alone and together")
+class TestBuilds:
+    """Builds of a server for AMD parts have versions of their own, which the other parts of a question do not change."""
+
+    PARTS = ("h100_sxm5_80", "mi300x_192")
+    OPTIONS: ClassVar[dict[str, Any]] = {"backend": "vllm", "precision": "fp16"}
+
+    @pytest.fixture(scope="class")
+    def both(self, tmp_path_factory: pytest.TempPathFactory, file: Path) -> Iterator[Session]:
+        path = tmp_path_factory.mktemp("builds") / "charz.duckdb"
+        shutil.copy(file, path)
+        with Session(path) as session:
+            session.hardware.add(PART_FILES / "gpu" / "mi300x_192.yaml")
+            yield session
+
+    @pytest.mark.parametrize("limits", [{}, {"ttft": "10s"}, {"pipeline": 2}])
+    def test_llm(self, both: Session, limits: dict[str, Any]) -> None:
+        options = self.OPTIONS | {"batch": 4, "prompt": 64, "output": 32} | limits
+        together = both.llm("decoder", on=",".join(self.PARTS), **options)
+        for part in self.PARTS:
+            alone = both.llm("decoder", on=part, **options)
+            column = "tpot_s" if "tpot_s" in alone.columns else "latency_s"
+            assert sorted(together.filter(hardware=part)[column]) == sorted(alone[column])
+
+    def test_serve(self, both: Session) -> None:
+        together = both.serve("decoder", on=",".join(self.PARTS), rate="1", **self.OPTIONS).filter(hardware="mi300x_192")
+        alone = both.serve("decoder", on="mi300x_192", rate="1", **self.OPTIONS)
+        assert together["tpot_p50_s"].to_list() == alone["tpot_p50_s"].to_list()

@@ -84,6 +84,16 @@ class Targets(Opened):
             return ()
         return (stored, "w8a16") if stored in ("fp8", "fp8_block") else (stored,)
 
+    def by_build(self, question: Question) -> list[Question]:
+        """Divide a question without a version into one about AMD parts, whose servers are builds of their own, and one about the others."""
+        if any(run.get("engine_version") for run in question.runs):
+            return [question]
+        query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
+        amd = {name for (name,) in self.connection().execute(query).fetchall()}
+        asked = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware) or self._names("hardware")
+        groups = [[part for part in asked if part not in amd], [part for part in asked if part in amd]]
+        return [replace(question, hardware=group) for group in groups if group] if all(groups) else [question]
+
     def _released(self, parts: Sequence[str], question: Question, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Give the runs of servers versions that have numbers: the nearest to the one asked for, and on AMD parts the newest of their builds.
         Report them."""
@@ -106,8 +116,8 @@ class Targets(Opened):
             elif version not in known:
                 named[version] = releases.nearest(version, known, is_amd=is_amd)
             if named.get(version):
-                asked = version or "no version asked for"
-                self.messages.remark(f"{asked}: {backends[0]} {named[version]} is the nearest with numbers")
+                told = f"{version}: {backends[0]} {named[version]} is the nearest with numbers"
+                self.messages.remark(told if version else f"AMD parts: {backends[0]} {named[version]}, the newest of their builds with numbers")
         return [{**run, "engine_version": named.get(run.get("engine_version")) or run.get("engine_version")} for run in runs]
 
     def _check_engines(self, backends: Collection[str], runs: Sequence[Mapping[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from charz.schema.errors import CharzError, some
@@ -76,6 +77,26 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
     keys = ("hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context")
     value = row[first] if first else None
     return (row["model"], value is None, value or 0.0, *(row[name] for name in keys))
+
+
+def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: choice.Limits) -> str:
+    """Return the command that replays arrivals on the servers of a choice, whose own times have no queue."""
+    split = degrees[row["split"]]
+    options = {"--devices": split["tensor"], "--pipeline": split["pipeline"], "--expert": split["expert"]}
+    given = "".join(f" {name} {degree}" for name, degree in options.items() if degree > 1)
+    rate = (limits.rate or 0.0) / row["replicas"]
+    command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {rate:.3g} --output {limits.output}"
+    return f"these times have no queue: `{command}` replays arrivals"
+
+
+def _joined(listed: Sequence[Rows]) -> Rows:
+    """Join rows of one view, of which each may lack a column of the others."""
+    first = max(listed, key=lambda rows: len(rows.columns))
+    if len(listed) == 1:
+        return first
+    found = [dict(zip(rows.columns, row, strict=True)) for rows in listed for row in rows.fetch()]
+    found.sort(key=lambda row: (row["model"], row["phase"], -(row["tokens_per_s"] or 0.0)))
+    return replace(first, source=[tuple(row.get(name) for name in first.columns) for row in found])
 
 
 class Llm(Core):
@@ -259,15 +280,18 @@ class Llm(Core):
     ) -> tuple[Rows, dict[str, dict[str, int]]]:
         """Return the rows of servers that run on several devices, or the choices within limits, and the degrees of each split."""
         self.stays_here("serving over devices")
-        scoped = self.asked(question, "serving_split")
-        splits.hold(scoped, made)
-        degrees = splits.degrees(scoped)
+        scopes = [self.asked(one, "serving_split") for one in self.by_build(question)]
+        for scoped in scopes:
+            splits.hold(scoped, made)
+        degrees = splits.degrees(scopes[0])
         if limits is None:
             self.messages.remark("batch counts the requests of each replica and stage, samples those of all")
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
-            return scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}"), degrees
+            listed = [scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}") for scoped in scopes]
+            return _joined(listed), degrees
         kinds = prices.kinds(self.connection())
-        found = choice.chosen(scoped.records(f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"), limits, kinds)
+        query = f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"
+        found = choice.chosen([row for scoped in scopes for row in scoped.records(query)], limits, kinds)
         losers = Rows(*lost.table(found.lost))
         if is_lost:
             return losers, degrees
@@ -276,6 +300,8 @@ class Llm(Core):
         for line in (*lost.lines(found.lost, found.choices), *prices.said({row["hardware"]: row["price_kind"] for row in found.choices})):
             self.messages.remark(line)
         self._say_choices(question, found)
+        if limits.rate and found.choices:
+            self.messages.remark(_replayed(found.choices[0], degrees, limits))
         return Rows(found.columns(), found.rows, ("serving_split",), texts=choice.TEXTS, beside=(("Why others lost", losers),)), degrees
 
     def _say_choices(self, question: Question, found: choice.Found) -> None:
@@ -317,21 +343,25 @@ class Llm(Core):
 
     def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""
-        scoped = self.asked(question, "llm_serving", "largest_batch")
         order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
         given = (*(name for name in mix.COLUMNS if name not in mix.MADE), "prompt_tokens", "scenario_id")
-        answered = scoped.rows("llm_serving", given, order)
-        rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
-        fitting = scoped.execute("SELECT scenario_id, hardware, model, largest_batch FROM largest_batch").fetchall()
-        by_model: dict[str, dict[tuple[int, str], int | None]] = {}
-        for number, part, model, most in fitting:
-            by_model.setdefault(model, {})[number, part] = most
-        found = [
-            row
-            for model, largest in by_model.items()
-            for one in asked
-            for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
-        ]
+        found: list[dict[str, Any]] = []
+        columns: tuple[str, ...] = ()
+        for one_build in self.by_build(question):
+            scoped = self.asked(one_build, "llm_serving", "largest_batch")
+            answered = scoped.rows("llm_serving", given, order)
+            rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+            fitting = scoped.execute("SELECT scenario_id, hardware, model, largest_batch FROM largest_batch").fetchall()
+            by_model: dict[str, dict[tuple[int, str], int | None]] = {}
+            for number, part, model, most in fitting:
+                by_model.setdefault(model, {})[number, part] = most
+            found += [
+                row
+                for model, largest in by_model.items()
+                for one in asked
+                for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
+            ]
+            columns = max(columns, scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS), key=len)
         if is_smallest:
             found, left = mix.smallest(found)
             for line in left:
@@ -345,8 +375,7 @@ class Llm(Core):
         for line in prices.said(kinds):
             self.messages.remark(line)
         self.messages.remark("a decode step generates one token for each sample of the batch")
-        columns = scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS)
-        return Rows(columns, [tuple(row[name] for name in columns) for row in found], ("llm_serving", "run"))
+        return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"))
 
     def _decoders(self, models: list[str]) -> list[str]:
         """Return the models that decode, and report the others. Raise `CharzError` if no model decodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -168,7 +168,7 @@ class Serve(Core):
         ] = None,
         ttft: Annotated[Amount | None, Text("Objective for the time to the first token, e.g. 500ms.")] = None,
         tpot: Annotated[Amount | None, Text("Objective for the time per output token, e.g. 30ms.")] = None,
-        slots: Annotated[int, Text("Largest number of requests that the server runs at once.", least=1)] = SLOTS,
+        slots: Annotated[int, Text("Largest number of requests that each replica of a server runs at once.", least=1)] = SLOTS,
         prefix: Annotated[float, Text("Share of a prompt found in a prefix cache.", least=0.0, most=0.999)] = 0.0,
         draft: Annotated[str | None, Text("Ingested model that drafts tokens on the same devices.")] = None,
         drafted: Annotated[int, Text("Draft tokens that a step verifies.", least=0)] = 0,
@@ -259,7 +259,7 @@ class Serve(Core):
             "phase": "prefill" if plan.guess.drafted else "decode",
             "context": plan.context,
         }
-        most = -(-largest // min(each.replicas * each.stages for each in plans))
+        most = -(-largest // min(each.stages for each in plans))
         batches = sorted({2**i for i in range(most.bit_length())} | {most})
         steps = [{"batch": batch, **step, **kept} for batch in batches]
         targets = self._targets_of(plans, parts, precision, backend, [*prompts, *steps])
@@ -268,7 +268,7 @@ class Serve(Core):
             self._check_decodes(plan.guess.draft)
             alone = [{"batch": batch, "sequence": None, "phase": "decode", "context": plan.context, **kept} for batch in batches]
             runs = _on_devices(plans, [*prompts, *alone])
-            drafts = server_rows.by_target(self._served([plan.guess.draft], parts, precision, backend, runs))
+            drafts = _together(map(server_rows.by_target, self._served([plan.guess.draft], parts, precision, backend, runs)))
         alone_runs = [run for run in prompts if run["sequence"] == plan.given]
         other = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else None
         found: list[Found] = []
@@ -286,7 +286,10 @@ class Serve(Core):
                 continue
             serving, costs = made
             accepted = plan.guess.accepted
-            most_running = min(serving.most, plan.slots)
+            most_running = min(serving.most, plan.slots * plan.replicas)
+            if most_running < serving.most:
+                told = f"slots limit it to {most_running:,.0f} of {serving.most:,.0f} requests that fit; --slots takes more"
+                self.messages.remark(f"{key[0]}, {plan.split}: {told}")
             server = replace(serving, steps=(plan.output - 1) / accepted, most=most_running, steps_per_token=1.0 / accepted)
             found.append((plan, key, server, costs))
         return found
@@ -297,14 +300,15 @@ class Serve(Core):
         """Evaluate the runs of the plans' model by target, on each of the replicas and stages where there are several."""
         plan, runs = plans[0], _on_devices(plans, runs)
         if all(each.replicas == each.stages == 1 for each in plans):
-            return server_rows.by_target(self._served([plan.model], parts, precision, backend, runs))
+            return _together(map(server_rows.by_target, self._served([plan.model], parts, precision, backend, runs)))
         if any(each.replicas > 1 for each in plans) and not splits.has_experts(self.connection(), [self.model_name(plan.model)]):
             raise CharzError("no experts to distribute", plan.model, "replicas without experts are separate servers", "leave --expert out")
         self.stays_here("serving over devices")
-        scoped = self._served([plan.model], parts, precision, backend, runs, "serving_split")
+        scopes = self._served([plan.model], parts, precision, backend, runs, "serving_split")
         degrees = [sorted({getattr(each, name) for each in plans}) for name in ("devices", "stages", "replicas")]
-        splits.hold(scoped, list(splits.served(splits.Degrees(degrees[1], [1], degrees[2], degrees[0], most=splits.MOST_STATED))))
-        return server_rows.of_replicas(scoped)
+        for scoped in scopes:
+            splits.hold(scoped, list(splits.served(splits.Degrees(degrees[1], [1], degrees[2], degrees[0], most=splits.MOST_STATED))))
+        return _together(map(server_rows.of_replicas, scopes))
 
     def _commands(self, found: Sequence[Found], engine: str, given: trace.Trace | None) -> Rows:
         """Return the commands that start servers, and tell what no flag sets."""
@@ -360,26 +364,28 @@ class Serve(Core):
         backend: Backends,
         runs: list[dict[str, Any]],
         view: str = "llm_serving",
-    ) -> Scoped:
+    ) -> list[Scoped]:
         unique = list({repr(run): run for run in runs}.values())
-        return self.asked(
-            Question(
-                models, parts, precisions=names(precision), backends=names(backend), runs=unique,
-                preferred=SERVED_PRECISIONS, serves=True,
+        question = Question(
+            models, parts, precisions=names(precision), backends=names(backend), runs=unique, preferred=SERVED_PRECISIONS, serves=True,
             is_as_stored=True,
-            ),
-            view,
         )  # fmt: skip
+        return [self.asked(one, view) for one in self.by_build(question)]
 
     def _apart(
         self, model: str, part: Part, precision: Precisions, backend: Backends, prompts: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """Return a prompt on a part of its own: its time, energy and price, and the link that transfers keys and values."""
-        scoped = self._served([model], [part], precision, backend, prompts)
+        (scoped,) = self._served([model], [part], precision, backend, prompts)
         found = next(iter(server_rows.by_target(scoped).values()))
         alone = min(found, key=lambda row: row["batch"])
         link = "SELECT MAX(link_byte_per_s) FROM part_link WHERE hardware = ? AND interconnect <> 'none'"
         return alone | {"link_byte_per_s": scoped.value(link, [alone["hardware"]])}
+
+
+def _together(found: Iterable[dict[server_rows.Target, list[server_rows.Row]]]) -> dict[server_rows.Target, list[server_rows.Row]]:
+    """Join the rows by target of questions about different parts."""
+    return {target: rows for of_parts in found for target, rows in of_parts.items()}
 
 
 Found = tuple[Plan, server_rows.Target, Server, dict[str, Any]]
