@@ -313,6 +313,7 @@ def test_a_picture_of_three(db: Session, tmp_path: Path) -> None:
         ({"vary": ["units=20", "tiles=40"]}, "two names mean the same number: units, tiles"),
         ({"vary": "dram=1GB/s:2GB/s:10001"}, "too many parts: 10001"),
         ({"vary": "dataflow=ws"}, "no array of known shape: t4"),
+        ({"base": "tpu_v4", "vary": "array=32x64x8"}, "not the size of an array: array=32x64x8. Write e.g. array=32,64 or"),
         ({"base": "tpu_v4", "vary": "dataflow=sideways"}, "unknown dataflow: sideways. There are input_stationary, output_stat"),
         ({"limit": "volume=100"}, "unknown limit: volume. There are area, energy, latency, memory, power, rest, usd"),
         ({"limit": "usd=5W"}, "not an amount: usd=5W. Units: USD"),
@@ -412,6 +413,44 @@ def test_an_array_takes_its_peak_with_it(db: Session) -> None:
         assert found[128][name] == pytest.approx(same[name], rel=1e-12)
         assert found[256][name] == pytest.approx(as_it_is[name], rel=1e-12)
     assert found[128]["area_mm2"] < found[256]["area_mm2"]
+
+
+def test_a_side_of_an_array_takes_the_peak_with_it(db: Session) -> None:
+    """Half the rows of a TPU v1 are half its operations per clock, 256 * 256 * 2 / 2 = 65536; both sides together are the axis `array`."""
+    asked: dict[str, Any] = {"base": "tpu_v1", "models": "small", "batch": 8, "precision": "int8", "every_point": True}
+    found = {p["array_rows"]: p for p in db.explore(vary="array_rows=128,256", **asked).to_dicts()}
+    peak = "peak.int8.matrix.int32.ops_per_clock_per_unit"
+    same, kept = db.explore(vary={"cluster.mxu.array_rows": [128], peak: [65536, 131072]}, **asked).to_dicts()
+    (sides,) = db.explore(vary=["array_rows=128", "array_columns=64"], **asked).to_dicts()
+    both = {p["array"]: p for p in db.explore(vary="array=256,128x64", **asked).to_dicts()}
+    for name in ("latency_s", "energy_j", "area_mm2"):
+        assert found[128][name] == pytest.approx(same[name], rel=1e-12)
+        assert both["128x64"][name] == pytest.approx(sides[name], rel=1e-12)
+        assert both["256"][name] == pytest.approx(found[256][name], rel=1e-12)
+    assert found[128]["area_mm2"] < found[256]["area_mm2"] and kept["latency_s"] != same["latency_s"]
+
+
+def test_lanes_that_are_the_elements_of_an_array_follow_it(db: Session) -> None:
+    """Each tile of a KPU has 32 * 32 lanes, which its matrix and vector peaks count; a tile of 16 rows has half of them."""
+    asked: dict[str, Any] = {"base": "kpu_t256", "models": "small", "batch": 8, "precision": "int8", "every_point": True}
+    half, whole = db.explore(vary="array=16x32,32x32", **asked).to_dicts()
+    (as_it_is,) = db.explore(vary="tiles=256", **asked).to_dicts()
+    assert whole["latency_s"] == pytest.approx(as_it_is["latency_s"], rel=1e-12)
+    assert half["area_mm2"] < whole["area_mm2"]
+    query = "SELECT field, value FROM hardware_value WHERE hardware = 'kpu_t256' AND field LIKE 'peak.%.peak_ops_per_s'"
+    changes = {f"kpu_t256.{tile}.array_rows": 16 for tile in ("int8_tile", "bf16_tile", "matrix_tile")}
+    rows = db.what_if(changes, "sql", query).partition_by("variant", as_dict=True)
+    before, after = (dict(frame["field", "value"].rows()) for frame in rows.values())
+    assert after == pytest.approx({field: value / 2 for field, value in before.items()}, rel=1e-12) and len(before) > 5
+
+
+def test_a_changed_side_in_a_what_if_takes_the_peak_with_it(db: Session) -> None:
+    """32 of 256 rows are an eighth of the 92 Tops/s; a peak that is changed too has its own value."""
+    query = "SELECT value FROM hardware_value WHERE hardware = 'tpu_v1' AND field = 'peak.int8.matrix.int32.peak_ops_per_s'"
+    changes: dict[str, Any] = {"tpu_v1.array_rows": 32}
+    assert db.what_if(changes, "sql", query)["value"].to_list() == pytest.approx([92e12, 92e12 / 8], rel=1e-12)
+    stated = changes | {"tpu_v1.peak.int8.matrix.int32.peak_ops_per_s": "50Tops/s"}
+    assert db.what_if(stated, "sql", query)["value"].to_list() == pytest.approx([92e12, 50e12], rel=1e-12)
 
 
 def test_every_dataflow_stands_beside_the_others(db: Session) -> None:

@@ -14,6 +14,7 @@ from charz.schema.units import UNITS
 
 from ..parameters import Amount
 from ..part_fields import PartField, dataflow_field, named, part_fields
+from .arrays import Array, arrays
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,7 +31,10 @@ GEOMETRIC = frozenset({"", "byte", "byte/s", "Hz", "ops/s"})
 """Units of numbers that vary by ratios: counts, sizes and rates."""
 
 MEMORY, ARRAY, DATAFLOW = "memory", "array", "dataflow"
-"""Short names of three axes: kind and number of memory channels, side of the arrays, and dataflow."""
+"""Short names of three axes: kind and number of memory channels, size of the arrays, and dataflow."""
+
+SIZE = re.compile(r"([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?")
+"""Rows and columns of an array, e.g. `32x64`, or the side of a square array."""
 
 CHANNELS = re.compile(r"(\w+)x([1-9]\d{0,3})")
 """Kind and number of channels, e.g. `LPDDR5x4`."""
@@ -73,6 +77,8 @@ class DesignSpace:
     axes: tuple[Axis, ...]
     clusters: Mapping[PartField, int]
     """Number of units of each cluster of the base."""
+    arrays: tuple[Array, ...]
+    """Arrays of the base, with the numbers that follow their sides."""
 
     @property
     def points(self) -> list[tuple[Value, ...]]:
@@ -84,10 +90,12 @@ class DesignSpace:
         from charz.sql.scopes import Varied
 
         rows = [self._numbers(point) for point in points]
+        own = {part_field for axis in self.axes for part_field in axis.part_fields}
+        kept = self.clusters.keys() - own
         return [
             Varied(part_field.table, part_field.key, part_field.column, [row[part_field] for row in rows])
-            for axis in self.axes
-            for part_field in axis.part_fields
+            for part_field in rows[0]
+            if part_field not in kept
         ]
 
     def _numbers(self, point: tuple[Value, ...]) -> dict[PartField, Any]:
@@ -105,6 +113,9 @@ class DesignSpace:
                             number, f"{axis.name}={value if isinstance(value, str) else format(value, 'g')}"
                         )
                 found.update(zip(axis.part_fields, numbers, strict=True))
+        for array in self.arrays:
+            for part_field, number in array.following(found).items():
+                found[part_field] = part_field.checked(number, f"{part_field.field}={number:g}")
         return found
 
 
@@ -125,7 +136,7 @@ def design_space(connection: duckdb.DuckDBPyConnection, base: str, given: Given)
     if count > MOST_PARTS:
         sizes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in axes)
         raise CharzError("too many parts", f"{count} ({sizes})", f"at most {MOST_PARTS} are possible")
-    return DesignSpace(base, axes, resolver.clusters)
+    return DesignSpace(base, axes, resolver.clusters, tuple(resolver.arrays))
 
 
 def _texts(given: Given) -> list[tuple[str, str | Sequence[Amount]]]:
@@ -160,26 +171,14 @@ class _Resolver:
         sizes = rules.get("channel_byte", {})
         rates = rules.get("channel_byte_per_s", {})
         self.channels = {kind: (rate, sizes[kind]) for kind, rate in rates.items() if kind in sizes}
-        query = "SELECT cluster, array_rows * array_columns FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
-        found = connection.execute(query, [base]).fetchall()
-        # A stated peak without operations per clock follows the product of units and clock, in which the lanes or 1 replace them (`stated_peak`).
-        operations = "COALESCE(ops_per_clock_per_unit, CASE WHEN peak_ops_per_s IS NOT NULL THEN COALESCE(lanes, 1e0) END)"
-        columns = f"cluster, CONCAT(precision, '.', unit, '.', accumulator), {operations}"
-        query = f"SELECT {columns} FROM hardware_peak LEFT JOIN hardware_cluster USING (hardware, cluster) WHERE hardware = ? AND unit = 'matrix' ORDER BY ALL"
-        of: dict[str, list[tuple[Any, Any]]] = {}
-        for cluster, *peak in connection.execute(query, [base]).fetchall():
-            of.setdefault(cluster, []).append((peak[0], peak[1]))
-        self.arrays = [
-            (cluster, elements, *peak)
-            for cluster, elements in found
-            if (elements or 0) > 1
-            for peak in of.get(cluster, [(None, None)])
-        ]
+        self.arrays = arrays(connection, base, self.known)
 
     def axis(self, name: str, given: str | Sequence[Amount]) -> Axis:
         """Find the numbers that a name means, and parse the values."""
         if name == MEMORY and "dram" in self.levels:
             return self._memory(given)
+        if name == ARRAY and self.arrays:
+            return self._array(given)
         if name == DATAFLOW:
             if self.dataflow is None:
                 raise CharzError("no array of known shape", self.base, next="TPUs, KPUs and parts with array_rows have an array")
@@ -200,8 +199,6 @@ class _Resolver:
         if name == "clock" and self.clocks:
             fastest = max(self.clocks.values())
             return tuple(self.clocks), lambda value, _: [value * clock / fastest for clock in self.clocks.values()]
-        if name == ARRAY and self.arrays:
-            return self._array()
         if level in self.levels and what in ("", "capacity", "bandwidth"):
             column = "bandwidth_byte_per_s" if what == "bandwidth" or name == "dram" else "capacity_byte"
             part_field = self._field(f"memory.{level}.{column}")
@@ -228,21 +225,20 @@ class _Resolver:
         order = sorted(values, key=lambda name: (values[name][0], name))
         return Axis(MEMORY, (bandwidth, size, technology), lambda value, _: values[value], tuple(order))
 
-    def _array(self) -> tuple[tuple[PartField, ...], Callable[[float, int], Sequence[float]]]:
-        """Return the fields of the sides of square arrays and of their peaks per clock, and the function that computes the values of these fields."""
-        clusters = dict.fromkeys(cluster for cluster, *_ in self.arrays)
-        sides = [self._field(f"cluster.{cluster}.array_{side}") for cluster in clusters for side in ("rows", "columns")]
-        peaks = [
-            (self._field(f"peak.{peak}.ops_per_clock_per_unit"), ops / held)
-            for _, held, peak, ops in self.arrays
-            if ops
-        ]
-        if len(peaks) < len(self.arrays):
-            raise CharzError(
-                "a peak lacks its operations per clock", self.base, next="vary cluster and peak separately"
-            )
-        found = (*sides, *(peak for peak, _ in peaks))
-        return found, lambda value, _: [value] * len(sides) + [each * value**2 for _, each in peaks]
+    def _array(self, given: str | Sequence[Amount]) -> Axis:
+        """Make an axis of arrays of one size in every cluster with arrays. A number is the side of a square, `32x64` means 32 rows and 64 columns."""
+        sides = tuple(side for array in self.arrays for side in array.sides)
+        texts = [str(text).strip() for text in (given.split(",") if isinstance(given, str) else given)]
+        if not any("x" in text for text in texts):
+            return Axis(ARRAY, sides, lambda value, _: [value] * len(sides), _values(given, ARRAY, sides[0]))
+        sizes: dict[str, tuple[int, int]] = {}
+        for text in texts:
+            match = SIZE.fullmatch(text)
+            if match is None:
+                raise CharzError("not the size of an array", f"{ARRAY}={text}", next="write e.g. array=32,64 or array=32x64,64x128")
+            sizes[text] = int(match[1]), int(match[2] or match[1])
+        order = sorted(sizes, key=lambda text: (math.prod(sizes[text]), sizes[text]))
+        return Axis(ARRAY, sides, lambda value, _: sizes[value] * len(self.arrays), tuple(order))
 
     def _field(self, field: str) -> PartField:
         return next(part_field for part_field in self.known if part_field.field == field)

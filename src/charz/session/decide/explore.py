@@ -78,7 +78,7 @@ class Explore(Core):
             design_space.Given,
             Text(
                 "Number to vary: NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c; repeatable. NAME is a field of `charz hardware show`, or"
-                " a short name for the whole part: tiles or units (their number), clock, array (rows and columns), dataflow (ws, os, is or"
+                " a short name for the whole part: tiles or units (their number), clock, array (side, or ROWSxCOLUMNS; peaks follow), dataflow (ws, os, is or"
                 " df), LEVEL (size of a memory level, e.g. l2), dram or LEVEL.bandwidth, or memory (kind x channels, e.g. LPDDR5x4).",
                 taken=list[str],
             ),

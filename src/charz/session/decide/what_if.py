@@ -16,6 +16,7 @@ from ..core import Core
 from ..parameters import Amount, Text
 from ..part_fields import PartField, dataflow_field, named, part_fields
 from . import model_sizes
+from .arrays import arrays
 
 if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
@@ -201,12 +202,16 @@ class WhatIf(Core):
             raise CharzError(
                 "too many variants", str(math.prod(map(len, axes))), f"at most {MOST_VARIANTS} are possible"
             )
+        parts = dict.fromkeys(dict(part_field.key)["hardware"] for part_field in found_at.values())
+        connection = self.connection()
+        found_arrays = [array for part in parts for array in arrays(connection, part, part_fields(connection, part))]
         found: dict[str, Core] = {AS_IS: self.child(self._scope)}
         messages = found[AS_IS].messages = self.messages.once()
         for chosen in itertools.product(*axes):
-            changed = [
-                Varied(part_field.table, part_field.key, part_field.column, [value]) for _, part_field, value in chosen
-            ]
+            values: dict[PartField, float | str] = {part_field: value for _, part_field, value in chosen}
+            for array in found_arrays:
+                values |= array.following(values)
+            changed = [Varied(field.table, field.key, field.column, [value]) for field, value in values.items()]
             session = self.child(self._scope, changed)
             session.messages = messages
             found[", ".join(text for text, _, _ in chosen)] = session
