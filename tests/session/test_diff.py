@@ -17,11 +17,13 @@ from torch import nn
 import charz
 from charz.cli import dispatch
 from charz.ingest.measurements import kineto
+from charz.ingest.sources import build
 from charz.ingest.sources.inputs import again
+from charz.ingest.sources.spec import parse
 from charz.schema.errors import CharzError
 from charz.session import CharzWarning
 from charz.session.ask import against_trace
-from charz.session.ask.versions import file_of
+from charz.session.ask.versions import are_alike, file_of
 
 NET = """
 from torch import nn
@@ -119,6 +121,32 @@ def test_what_is_not_known_is_said_and_a_run_without_a_time_refused(versions: Pa
         for section in ("total", "modules", "kernels"):
             with pytest.raises(CharzError, match="a run without a time is not compared"):
                 db.diff("v1", "v2", on="i7_13700k", section=section)
+
+
+def test_versions_with_other_inputs_are_told_and_fail_a_limit(versions: Path, tmp_path: Path) -> None:
+    """64 rows of 1024 numbers are not one row; a fixed batch of 512 is one of the sizes of a symbolic one, and names do not matter."""
+    copy = Path(shutil.copy(versions, tmp_path))
+    with charz.open(copy) as db:
+        db.ingest(nn.Sequential(nn.Linear(1024, 1024)), inputs="B,64,1024", name="v3")
+        with pytest.warns(CharzWarning, match=r"different inputs, .*v1 takes input: fp32\[B, 1024\]; v3 takes input: fp32\[B, 64, 1024\]"):
+            assert len(db.diff("v1", "v3", on="t4")) == 5
+        with pytest.raises(CharzError, match="the versions have different inputs: v1 takes"):
+            db.diff("v1", "v3", on="t4", fail_on="5%")
+    line = ["diff", "v1", "v3", "--on", "t4", "--db", str(copy)]
+    assert dispatch.run(line) == 0 and dispatch.run([*line, "--fail-on", "5%"]) != 0
+    assert are_alike("x: fp32[B, 3, 256, 256]", "image: fp32[512, 3, 256, 256]")
+    assert not are_alike("x: fp32[B, 8]", "x: fp16[B, 8]") and not are_alike("x: fp32[B, 8]", "x: fp32[B, 8], y: fp32[B, 8]")
+
+
+def test_a_single_input_of_the_old_version_needs_no_name(versions: Path) -> None:
+    """The old version names its input otherwise than the new one may."""
+    with charz.open(versions) as db:
+        assert db._inputs(["v1", "net.py:make"], ["v1"]) == ("B,1024:fp32",)
+
+
+def test_an_input_for_a_source_with_its_own_is_refused() -> None:
+    with pytest.raises(CharzError, match="this source has its own inputs: torchvision:resnet18 --input B,3,256,256. Write torchvision:resnet18@256"):
+        build(parse("torchvision:resnet18", inputs=("B,3,256,256",)))
 
 
 @pytest.mark.slow

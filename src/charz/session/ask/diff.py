@@ -97,6 +97,7 @@ class Diff(Core):
                 raise CharzError("a trace is from one part in one precision", new, next="name one --on and one --precision")
             return self._against_trace(questions[0], Path(new), section, top, most)
         session, models = self._both(old, new, (inputs,) if isinstance(inputs, str) else tuple(inputs or ()))
+        self._check_inputs(session, models, (old, new), fail_on)
         found = [
             self._grown(session, [replace(question, models=[model]) for model in models], section, most)
             for question in questions
@@ -160,7 +161,22 @@ class Diff(Core):
         found = self.connection().execute(query).fetchall()
         named = [said for model, _, said in found if model in asked]
         alike = [said for _, source, said in found if source.partition(":")[0] in files]
-        return tuple(text for said in [*named, *alike][:1] for text in again(said))
+        given = [text for said in [*named, *alike][:1] for text in again(said)]
+        # A single input needs no name, which the other version may spell differently.
+        return (given[0].partition("=")[2],) if len(given) == 1 else tuple(given)
+
+    def _check_inputs(self, session: Core, models: tuple[str, str], asked: tuple[str, str], fail_on: str | None) -> None:
+        """Warn of versions with different inputs, whose growth includes the growth of the inputs. Raise `CharzError` where growth has a limit."""
+        query = "SELECT model, input_signature FROM model WHERE list_contains(?, model)"
+        said = dict(session.connection().execute(query, [list(models)]).fetchall())
+        old, new = (said[model] for model in models)
+        if versions.are_alike(old, new):
+            return
+        differing = f"{asked[0]} takes {old}; {asked[1]} takes {new}"
+        if fail_on is not None:
+            next = "ingest one of them again with the other's --input, or leave out --fail-on"
+            raise CharzError("the versions have different inputs", differing, next=next)
+        self.messages.warn(f"the versions have different inputs, which the growth includes: {differing}")
 
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
         """Compare the calls of a trace with the predicted kernels."""

@@ -33,6 +33,22 @@ def file_of(text: str) -> str | None:
     return match["file"] if match else None
 
 
+def are_alike(old: str, new: str) -> bool:
+    """Return True if two input signatures have the same types and sizes in the same order. A name may differ, and a symbol fits every size.
+
+    >>> are_alike("x: fp32[B, 3, 256, 256]", "image: fp32[8, 3, 256, 256]"), are_alike("x: fp32[B, 3, 256, 256]", "x: fp32[B, 3, 224, 224]")
+    (True, False)
+    """
+    pairs = [re.findall(r"(\w+)\[([^\]]*)\]", said) for said in (old, new)]
+    if [kind for kind, _ in pairs[0]] != [kind for kind, _ in pairs[1]]:
+        return False
+    shapes = [[shape.split(", ") for _, shape in found] for found in pairs]
+    return all(
+        len(one) == len(other) and all(a == b or not (a.isdecimal() and b.isdecimal()) for a, b in zip(one, other, strict=True))
+        for one, other in zip(*shapes, strict=True)
+    )
+
+
 def is_trace(text: str) -> bool:
     """Return True if a text names a trace."""
     return text.endswith((".json", ".json.gz")) and not text.endswith("config.json")
