@@ -80,6 +80,18 @@ def test_a_file_of_a_newer_charz_keeps_its_views(
     assert path.read_bytes() == before
 
 
+def test_an_export_is_not_taken_for_a_file(few_parts: Path, tmp_path: Path) -> None:
+    """An export has tables in place of views, which no change of a fact updates."""
+    path = tmp_path / "exported.duckdb"
+    path.write_bytes(few_parts.read_bytes())
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT * FROM part_basis; DROP VIEW part_basis CASCADE; ALTER TABLE kept RENAME TO part_basis")
+        connection.execute("UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'")
+    for ask in (lambda db: db.models(), lambda db: db.scenario.add(batch=3)):
+        with charz.open(path) as db, pytest.raises(CharzError, match="an export, not a database of charz: .*1 of its views are tables"):
+            ask(db)
+
+
 def test_an_older_charz_with_the_same_views_leaves_the_version(
     few_parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def read(path: Path, create: bool = False, access: Access = Access()) -> duckdb.
         return connection
     try:
         _check_not_newer(connection, path)
+        _check_not_exported(connection, path)
     finally:
         connection.close()
     with change(path, access=access):
@@ -60,6 +61,16 @@ def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         exists = f"charz {made} wrote it, this is charz {__version__}"
         next = f"install charz {made} or a later one, or name another file with --db"
         raise CharzError("a newer charz made this database", str(path), exists, next)
+
+
+def _check_not_exported(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise `CharzError` for a file that `charz export` wrote: its views are tables, which no change of a fact would update."""
+    query = """SELECT COUNT(*) FROM view_catalog AS v JOIN duckdb_tables() AS t ON t.table_name = v.view
+        WHERE v.kind = 'view' AND t.schema_name = 'main' AND t.database_name = current_database()"""
+    ((count,),) = connection.execute(query).fetchall()
+    if count:
+        exists = f"{count} of its views are tables"
+        raise CharzError("an export, not a database of charz", str(path), exists, "query it with DuckDB, or name the file that was exported with --db")
 
 
 def _numbers(version: str) -> list[int]:
@@ -85,6 +96,7 @@ def change(
     with file.replace(path, create=create, start=start, wait_s=access.wait_s) as connection:
         if is_there:
             _check_not_newer(connection, path)
+            _check_not_exported(connection, path)
         if is_there and not access.trust:
             check_own(connection, path)
         elif is_there:
