@@ -65,11 +65,11 @@ def _check_not_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _check_not_exported(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise `CharzError` for a file that `charz export` wrote: its views are tables, which no change of a fact would update."""
-    query = """SELECT COUNT(*) FROM view_catalog AS v JOIN duckdb_tables() AS t ON t.table_name = v.view
-        WHERE v.kind = 'view' AND t.schema_name = 'main' AND t.database_name = current_database()"""
-    ((count,),) = connection.execute(query).fetchall()
-    if count:
-        exists = f"{count} of its views are tables"
+    query = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND database_name = current_database()"
+    tables = {name for (name,) in connection.execute(query).fetchall()}
+    own = {name for (name,) in connection.execute("SELECT view FROM view_catalog WHERE kind = 'view'").fetchall()}
+    if own & tables:
+        exists = f"{len(own & tables)} of its views are tables"
         raise CharzError("an export, not a database of charz", str(path), exists, "query it with DuckDB, or name the file that was exported with --db")
 
 
