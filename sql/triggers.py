@@ -27,7 +27,7 @@ import duckdb
 
 from charz.schema import ddl
 
-from . import answers, compose, graph, restate
+from . import answers, compose, graph, refused, restate
 from .installed import Relation, catalog, column_names, comparable, relations
 from .keys import CHAIN, place
 from .layers import HARDWARE, REBUILD, WORKLOAD
@@ -285,6 +285,8 @@ class _Maker:
 
     def triggers(self) -> Iterator[Trigger]:
         """Yield all triggers, those of facts before those of queues: the engine binds a trigger with all that it fires."""
+        refusal = f"INSERT INTO {WRITING} {refused.scenarios(NEW)}"
+        yield Trigger("main.scenario", "charz_insert_check", "INSERT", refusal, (NEW,))
         for table, stated, derived in restate.ratios() if restate.DERIVED in self._relations else ():
             for event in EVENTS:
                 yield from self._restating(table, stated, derived, event)

@@ -69,7 +69,7 @@ def changes(table: str) -> list[str]:
             values.append(f"{column} = {column} * 2")
     key = next(name for name in reversed(kind.KEY) if kind.model_fields[name].annotation is not bool)
     renamed = f"{key} || '_2'" if kind.model_fields[key].annotation is str else f"{key} + 1000"
-    fresh = ", efficiency_id + 100000 AS efficiency_id" if table == "efficiency" else ""
+    fresh = {"efficiency": ", efficiency_id + 100000 AS efficiency_id", "scenario": ", batch + 1000 AS batch"}.get(table, "")
     return [
         f"UPDATE {table} SET {', '.join(values)} WHERE rowid % 3 = 0",
         # Ingest inserts a model with all its rows.
@@ -199,6 +199,33 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
         assert connection.execute(query).fetchall() == [("narrow", 33), ("wide", 33)]
         connection.execute("DELETE FROM scenario WHERE scenario_id = 99")
         assert connection.execute(query).fetchall() == []
+
+
+@pytest.mark.default
+def test_a_scenario_that_no_run_can_have_is_refused(small: Path) -> None:
+    """Each fault is named, also of a row after a valid one, and nothing is written; an eager scenario of batch 33 is inserted once."""
+    insert = "INSERT INTO scenario (batch, precision, backend) VALUES "
+    told = {
+        "(0, 'fp32', 'eager')": "scenario: batch 0 is not possible: write 1 or more",
+        "(5, 'fp32', 'eager'), (-3, 'fp32', 'eager')": "scenario: batch -3 is not possible",
+        "(5, 'fp17', 'eager')": "scenario: unknown precision fp17: SELECT policy FROM precision_policy lists them",
+        "(5, 'fp32', 'nosuch')": "scenario: unknown backend nosuch",
+        "(6, 'fp32', 'eager'), (6, 'fp32', 'eager')": "scenario: the scenario exists already, as scenario_id 100000",
+    }
+    with opened(small) as connection:
+        before = connection.execute("SELECT COUNT(*) FROM scenario").fetchall()
+        for rows, message in told.items():
+            with pytest.raises(duckdb.Error, match=message):
+                connection.execute(insert + rows)
+        with pytest.raises(duckdb.Error, match="scenario: unknown phase backward: write one of forward, prefill, decode"):
+            connection.execute("INSERT INTO scenario (batch, precision, backend, phase) VALUES (5, 'fp32', 'eager', 'backward')")
+        assert connection.execute("SELECT COUNT(*) FROM scenario").fetchall() == before
+        connection.execute(insert + "(33, 'fp32', 'eager')")
+        with pytest.raises(duckdb.Error, match="the scenario exists already"):
+            connection.execute(insert + "(33, 'fp32', 'eager')")
+        connection.execute("INSERT INTO scenario (batch, precision, backend, memory_format) VALUES (33, 'fp32', 'eager', 'nhwc')")
+        assert connection.execute("SELECT COUNT(*) FROM scenario WHERE batch = 33").fetchall() == [(2,)]
+        assert maintain.differences(connection) == {}
 
 
 NAMED = {
