@@ -126,7 +126,7 @@ def _kernel_time(kernels: Kernels, parameter: Parameters) -> Floats:
     }
     compute = np.maximum(np.maximum(time["matrix"], time["vector"]), kernels.naive_s)
     cache = kernels.cache_s / parameter["memory", "maximum_fraction"][of]
-    memory = np.maximum(np.maximum(time["memory"], cache), kernels.reload_s)
+    memory = np.maximum(np.maximum(time["memory"] + kernels.block_s, cache), kernels.reload_s)
     memory = np.maximum(memory, kernels.thread_s / parameter[THREAD, "maximum_fraction"][of])
     overlap = parameter["overlap", "maximum_fraction"][of]
     busy = np.maximum(compute, memory) + (1 - overlap) * np.minimum(compute, memory)
@@ -367,6 +367,7 @@ def subset(kernels: Kernels, keep: NDArray[np.bool_]) -> Kernels:
         feed_s=kernels.feed_s[member],
         reorder_s=kernels.reorder_s[member],
         paging_s=kernels.paging_s[member],
+        block_s=kernels.block_s[member],
         thread_s=kernels.thread_s[member],
         team_s=kernels.team_s[member],
         gap_s=kernels.gap_s[member],

@@ -61,6 +61,8 @@ class Kernels:
     """Time of a library's reordering before it computes, at peak bandwidth. [s]"""
     paging_s: Floats
     """Time in which the system hands out fresh pages, at peak bandwidth. [s]"""
+    block_s: Floats
+    """Time of the blocks of threads for the rows of a normalization, which adds to main memory's."""
     thread_s: Floats
     """Time of all traffic at one unit's own bandwidth if a single thread moves it; else 0. [s]"""
     team_s: Floats
@@ -149,8 +151,9 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.flight_s - c.block_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
-            c.thread_s, c.team_s, c.kernel_gap_s + c.block_s AS kernel_gap_s, c.host_issue_s
+            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.flight_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
+            c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s,
+            CASE WHEN c.row_s > 0 THEN c.block_s ELSE 0 END AS block_s
         FROM kernel_cost AS c
         INNER JOIN operator AS o ON o.model = c.run.model AND o.operator_id = c.anchor_operator_id
         """
@@ -170,6 +173,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         "feed_s",
         "reorder_s",
         "paging_s",
+        "block_s",
         "thread_s",
         "team_s",
         "kernel_gap_s",
@@ -202,6 +206,7 @@ def _arrays(terms: pl.DataFrame, cases: pl.DataFrame, flags: pl.DataFrame, keys:
         feed_s=value["feed_s"],
         reorder_s=value["reorder_s"],
         paging_s=value["paging_s"],
+        block_s=value["block_s"],
         thread_s=value["thread_s"],
         team_s=value["team_s"],
         gap_s=value["kernel_gap_s"],
