@@ -101,7 +101,7 @@ def note_hosted(scoped: Scoped, messages: Messages) -> None:
 
 def note_unusual(scoped: Scoped, messages: Messages) -> None:
     """Report the backends of a question whose kernels in a precision are assumed, since people run another backend there."""
-    query = "SELECT DISTINCT hardware, precision, usual_backend, backend FROM unusual_backend ORDER BY ALL"
+    query = "SELECT DISTINCT hardware, precision, usual_backend, backend FROM unusual_backend ORDER BY hardware, precision"
     found: dict[tuple[str, str], dict[str, list[str]]] = {}
     for part, precision, usual, backend in scoped.execute(query).fetchall():
         found.setdefault((precision, usual), {}).setdefault(backend, []).append(part)
