@@ -81,6 +81,7 @@ COLUMNS = ("source", "input_signature", "specialized_reason")
 
 READS_AS_DATA = {
     "ingest.run:_taken": "compares it with the request's",
+    "session.ask.diff:Diff._check_inputs": "compares the inputs of two versions",
     "session.ask.diff:Diff._inputs": "shapes and types of inputs, by `again` and from the models of the user's own file's name",
     "session.file.ingest:Ingest._live": "compares it with the request's",
 }
