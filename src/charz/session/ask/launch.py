@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from charz.schema.errors import CharzError
 
 from ..question import HALVES
 from .mix import Mix
+
+if TYPE_CHECKING:
+    import duckdb
 
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
 """Backend of each server that `--launch` names."""
@@ -26,6 +30,39 @@ PLACE = "MODEL"
 _DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 
 Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts of a file that the commands of one server need."""
+
+    flags: Sequence[Record]
+    """Rows of `launch_flag`."""
+    server: tuple[float, float | None]
+    """Share of memory left free, and tokens of a chunk."""
+    origin: dict[str, tuple[str, str | None]]
+    """Source of each model, and the policy of its checkpoint."""
+    memory: dict[str, float | None]
+    """Main memory of each part. [byte]"""
+
+    @classmethod
+    def read(cls, connection: duckdb.DuckDBPyConnection, engine: str) -> Facts:
+        """Read the facts of a server that `--launch` names."""
+        query = f"SELECT {', '.join(FLAG)} FROM launch_flag WHERE engine = ?"
+        flags = [dict(zip(FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
+        query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
+        (server,) = connection.execute(query, [ENGINES[engine]]).fetchall()
+        models = connection.execute("SELECT model, source, stored_policy FROM model").fetchall()
+        memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
+        return cls(flags, server, {model: (source, stored) for model, source, stored in models}, memory)
+
+    def command(self, row: Record, degrees: Mapping[str, int], mixes: Sequence[Mix], chunk: int | None = None) -> tuple[str, list[str]]:
+        """Return the command of a row, and what a reader must know of it. `chunk` replaces the server's own."""
+        source, stored = self.origin[row["model"]]
+        free, own = self.server
+        numbers = settings(row, degrees, mixes, source, (free, chunk or own), self.memory[row["hardware"]])
+        words, notes = command(self.flags, row, numbers, stored)
+        return words, [*notes, *said(self.flags, row, source)]
 
 
 def backend(engine: str, named: Sequence[str]) -> str:

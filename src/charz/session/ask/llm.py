@@ -318,24 +318,16 @@ class Llm(Core):
         """Return the commands of rows, for a page with their numbers, and tell what no flag sets. `degrees` are those of each split."""
         rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
         steps = [row for row in rows if row.get("phase", "decode") == "decode"]
-        connection = self.connection()
-        origin = {model: rest for model, *rest in connection.execute("SELECT model, source, stored_policy FROM model").fetchall()}
-        memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
-        query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
-        (server,) = connection.execute(query, [launches.ENGINES[engine]]).fetchall()
-        query = f"SELECT {', '.join(launches.FLAG)} FROM launch_flag WHERE engine = ?"
-        flags = [dict(zip(launches.FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
+        facts = launches.Facts.read(self.connection(), engine)
         found = []
         for row in steps:
             if not row.get("fits_device", True):
                 self.messages.warn(f"left out: {row['hardware']}, {row['precision']}, batch {row['batch']}, which does not fit")
                 continue
-            source, stored = origin[row["model"]]
             of_split = degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
-            numbers = launches.settings(row, of_split, asked, source, server, memory[row["hardware"]])
-            words, notes = launches.command(flags, row, numbers, stored)
+            words, notes = facts.command(row, of_split, asked)
             found.append({**row, "launch": words})
-            for line in (*notes, *launches.said(flags, row, source)):
+            for line in notes:
                 self.messages.remark(line)
         paged, columns = (*answered.columns, "launch"), tuple(name for name in launches.COLUMNS if name in ("launch", *answered.columns))
         whole, short = ([tuple(row[name] for name in each) for row in found] for each in (paged, columns))

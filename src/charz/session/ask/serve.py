@@ -75,7 +75,7 @@ TEXTS = {
 
 
 SLOTS = 256
-"""Largest number of requests that a server runs at once unless the user names another."""
+"""Largest number of requests that a replica runs at once unless the user names another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,27 +312,17 @@ class Serve(Core):
 
     def _commands(self, found: Sequence[Found], engine: str, given: trace.Trace | None) -> Rows:
         """Return the commands that start servers, and tell what no flag sets."""
-        connection = self.connection()
-        query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
-        ((free, own),) = connection.execute(query, [launches.ENGINES[engine]]).fetchall()
-        query = f"SELECT {', '.join(launches.FLAG)} FROM launch_flag WHERE engine = ?"
-        flags = [dict(zip(launches.FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
-        origin = {model: rest for model, *rest in connection.execute("SELECT model, source, stored_policy FROM model").fetchall()}
-        memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
+        facts = launches.Facts.read(self.connection(), engine)
         rows = []
         for plan, key, server, costs in found:
-            model = self.model_name(plan.model)
-            source, stored = origin[model]
             row = dict(zip(("hardware", "backend", "precision"), key, strict=True)) | {
-                "model": model, "engine_version": costs["engine_version"], "kv_precision": costs["kv_precision"], "samples": int(server.most),
-                "context": plan.context, **memory_of(server, costs),
+                "model": self.model_name(plan.model), "engine_version": costs["engine_version"], "kv_precision": costs["kv_precision"],
+                "samples": int(server.most), "context": plan.context, **memory_of(server, costs),
             }  # fmt: skip
             degrees = {"tensor": plan.devices, "pipeline": plan.stages, "data": plan.replicas, "expert": plan.replicas}
             longest = plan.input + plan.output if given is None else max(map(sum, zip(given.prompts, given.outputs, strict=True)))
-            asked = [Mix(longest, 0, plan.context, longest)]
-            numbers = launches.settings(row, degrees, asked, source, (free, plan.chunk or own), memory[key[0]])
-            words, notes = launches.command(flags, row, numbers, stored)
-            for line in (*notes, *launches.said(flags, row, source)):
+            words, notes = facts.command(row, degrees, [Mix(longest, 0, plan.context, longest)], plan.chunk)
+            for line in notes:
                 self.messages.remark(line)
             rows.append((plan.model, *key, plan.split, _devices(plan), int(server.most), words))
         return Rows(("model", "hardware", "backend", "precision", "split", "device_count", "most_batch", "launch"), rows, texts=TEXTS)
