@@ -92,9 +92,9 @@ class Kernels:
         )
 
 
-def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
-    """Make efficiency rows under which every kernel runs at its peak and its team at the part's; the database's residency rows are kept."""
-    first = int(residency["efficiency_id"].max() or 0) + 1  # type: ignore[arg-type]  # an integer column
+def neutral(half_work: float, kept: pl.DataFrame) -> pl.DataFrame:
+    """Make efficiency rows under which every kernel runs at its peak and its team at the part's; the `kept` rows of the database are added."""
+    first = int(kept["efficiency_id"].max() or 0) + 1  # type: ignore[arg-type]  # an integer column
     # An operator without rows takes its class's.
     resources = ("matrix", "vector", "memory", "thread", "overlap", "reorder", "paging")
     places = [*(("*", "*", resource) for resource in resources), ("conv", NATIVE, "memory")]
@@ -107,7 +107,7 @@ def neutral(half_work: float, residency: pl.DataFrame) -> pl.DataFrame:
         }
         for i, (kernel_class, name, resource) in enumerate(places)
     ]  # fmt: skip
-    return pl.concat([pl.DataFrame(rows, schema=residency.schema), residency])
+    return pl.concat([pl.DataFrame(rows, schema=kept.schema), kept])
 
 
 def extract(
@@ -116,12 +116,12 @@ def extract(
     efficiency: pl.DataFrame,
     overrides: dict[str, pl.DataFrame] | None = None,
 ) -> Kernels:
-    """Extract the kernels of the cases. `efficiency` are the current rows, of which only residency is kept; `overrides` replaces whole
-    tables by name."""
-    residency = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource").is_in(["residency", "flight"]))
-    with Workbench(connection, cases, neutral(0.0, residency), overrides) as bench:
+    """Extract the kernels of the cases. `efficiency` are the current rows, of which residency and loads in flight are kept; `overrides`
+    replaces whole tables by name."""
+    kept = efficiency.select(list(Efficiency.model_fields)).filter(pl.col("resource").is_in(["residency", "flight"]))
+    with Workbench(connection, cases, neutral(0.0, kept), overrides) as bench:
         ideal = _terms(bench)
-        bench.replace("efficiency", neutral(1.0, residency))
+        bench.replace("efficiency", neutral(1.0, kept))
         sloped = _terms(bench).select(
             "model",
             "scenario_id",

@@ -198,8 +198,7 @@ class Core(Targets):
         """Return the largest number of devices that a link joins, by precision and backend: no part runs on more of them."""
         if all(run.get("device_count") is None for run in runs):
             return {}
-        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
-        joined = dict(self.connection().execute(query).fetchall())
+        joined = self.linked_devices()
         most: dict[tuple[str, str], int] = {}
         for part, backend, precision in targets:
             most[precision, backend] = max(most.get((precision, backend), 1), joined.get(part, 1))

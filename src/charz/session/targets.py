@@ -84,13 +84,22 @@ class Targets(Opened):
             return ()
         return (stored, "w8a16") if stored in ("fp8", "fp8_block") else (stored,)
 
+    def named_parts(self, names: Sequence[str]) -> list[str]:
+        """Return the parts of these names; without names those of the session's scope, or else all."""
+        return [self.part_name(name) for name in names] or list(self._scope.hardware) or self._names("hardware")
+
+    def linked_devices(self) -> dict[str, int]:
+        """Return the largest number of devices that a link of each part joins."""
+        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
+        return dict(self.connection().execute(query).fetchall())
+
     def by_build(self, question: Question) -> list[Question]:
         """Divide a question without a version into one about AMD parts, whose servers are builds of their own, and one about the others."""
         if any(run.get("engine_version") for run in question.runs):
             return [question]
         query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
         amd = {name for (name,) in self.connection().execute(query).fetchall()}
-        asked = [self.part_name(name) for name in question.hardware] or list(self._scope.hardware) or self._names("hardware")
+        asked = self.named_parts(question.hardware)
         groups = [[part for part in asked if part not in amd], [part for part in asked if part in amd]]
         return [replace(question, hardware=group) for group in groups if group] if all(groups) else [question]
 

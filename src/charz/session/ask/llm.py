@@ -249,14 +249,13 @@ class Llm(Core):
 
     def _large_enough(self, models: list[str], parts: list[str], counts: Sequence[int]) -> list[str]:
         """Return the parts whose devices together have room for weights of 4 bits, and report the others. No format of weights has fewer bits."""
-        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
-        joined = dict(self.connection().execute(query).fetchall())
+        joined = self.linked_devices()
         least = "SELECT MIN(parameter_count) / 2 FROM model WHERE list_contains(?, model)"
         ((byte,),) = self.connection().execute(least, [models]).fetchall()
         query = "SELECT hardware, dram_byte FROM part WHERE dram_byte IS NOT NULL"
         most = {part: dram * max((count for count in counts if count <= (joined.get(part) or 1)), default=1)
                 for part, dram in self.connection().execute(query).fetchall()}
-        asked = [self.part_name(name) for name in parts] or self._names("hardware")
+        asked = self.named_parts(parts)
         small = [part for part in asked if most.get(part, byte) < byte]
         if small and len(small) < len(asked):
             self.messages.remark(f"left out: {some(small, 3)}, whose memory is smaller than the weights in 4 bits")
@@ -265,9 +264,7 @@ class Llm(Core):
 
     def _say_unlinked(self, question: Question, counts: Sequence[int]) -> None:
         """Report the named numbers of devices that no link of a part joins."""
-        query = "SELECT hardware, CAST(MAX(link_device_count) AS BIGINT) FROM part_link GROUP BY hardware"
-        joined = dict(self.connection().execute(query).fetchall())
-        parts = [self.part_name(name) for name in question.hardware] or self._names("hardware")
+        joined, parts = self.linked_devices(), self.named_parts(question.hardware)
         for count in counts:
             most = {part: joined.get(part, 1) for part in parts if joined.get(part, 1) < count}
             if most:

@@ -181,10 +181,11 @@ class Train(Core):
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
         columns = (*_counted(scoped, columns, tokens), *_HIDDEN)
         every = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
-        found = replace(every, columns=every.columns[: -len(_HIDDEN)], source=[row[: -len(_HIDDEN)] for row in every.fetch()], texts=TEXTS)
+        rows = every.fetch()
+        found = replace(every, columns=every.columns[: -len(_HIDDEN)], source=[row[: -len(_HIDDEN)] for row in rows], texts=TEXTS)
         if tokens is not None:
             self.messages.remark(_budget(found, tokens))
-        records = [dict(zip(every.columns, row, strict=True)) for row in every.fetch()]
+        records = [dict(zip(every.columns, row, strict=True)) for row in rows]
         owned = prices.said(prices.of(self.connection(), [row["hardware"] for row in records]))
         for line in (*lacking(records), *([] if stated else recomputing(records)), *owned):
             self.messages.remark(line)

@@ -43,8 +43,8 @@ def arrays(connection: duckdb.DuckDBPyConnection, hardware: str, known: Sequence
     fields = {part_field.field: part_field for part_field in known}
     query = "SELECT cluster, array_rows, array_columns, lanes FROM hardware_cluster WHERE hardware = ? ORDER BY cluster"
     clusters = connection.execute(query, [hardware]).fetchall()
-    peak = "CONCAT_WS('.', precision, unit, accumulator)"
-    query = f"SELECT {peak}, unit, cluster, ops_per_clock_per_unit FROM hardware_peak WHERE hardware = ? ORDER BY ALL"
+    name = "CONCAT_WS('.', precision, unit, accumulator)"
+    query = f"SELECT {name}, unit, cluster, ops_per_clock_per_unit FROM hardware_peak WHERE hardware = ? ORDER BY ALL"
     peaks = connection.execute(query, [hardware]).fetchall()
     found = []
     for cluster, rows, columns, lanes in clusters:

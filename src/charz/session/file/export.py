@@ -213,7 +213,7 @@ class Export(Core):
 
         user_file.check(page, force)
         chosen = [self.model_name(name) for name in models] or list(self._scope.models) or self._names("model")
-        named = [self.part_name(name) for name in parts] or list(self._scope.hardware) or self._names("hardware")
+        named = self.named_parts(parts)
         shown = ", ".join(dashboard.COLUMNS)
         query = f"SELECT {shown} FROM {MARTS}.runs JOIN (SELECT hardware, family FROM {MARTS}.parts) USING (hardware)"
         where = f"WHERE latency_s IS NOT NULL AND model IN {listed(chosen)} AND hardware IN {listed(named)}"

@@ -64,13 +64,13 @@ def shown(session: Core, model: str) -> Rows | None:
         count = next(2**i for i in range(32) if 2**i * room[part] >= needed)
         tell(f"no {DEVICES[-1]} devices are enough; next: charz llm {model} --on {part} --devices {count},{2 * count} --prompt 2000 --output 500")
         return Rows(_SHOWN, [])
-    answered = [_served(session, model, group, policies, _tried(parts, room, weights)) for group in _by_vendor(session, parts)]
-    rows = [dict(zip(found.columns, row, strict=True)) for found in answered for row in found.fetch()]
+    answered = _served(session, model, parts, policies, _tried(parts, room, weights))
+    rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
     kept = smallest(rows)
     for line in reasons(rows, kept, _left(session)):
         tell(line)
     tell(following(model, kept))
-    return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered[0].views)
+    return Rows(_SHOWN, [tuple(row[name] for name in _SHOWN) for row in kept], answered.views)
 
 
 def _room(session: Core) -> dict[str, float]:
@@ -92,14 +92,6 @@ def _left(session: Core) -> dict[tuple[str, str], float]:
     memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
     contexts = connection.execute("SELECT hardware, backend, context_byte FROM part_context").fetchall()
     return {(part, backend): memory[part] - context for part, backend, context in contexts if memory.get(part) is not None}
-
-
-def _by_vendor(session: Core, parts: Sequence[str]) -> list[list[str]]:
-    """Group parts so that those of AMD are asked alone: their servers have versions of their own."""
-    query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
-    amd = {part for (part,) in session.connection().execute(query).fetchall()}
-    groups = [part for part in parts if part not in amd], [part for part in parts if part in amd]
-    return [group for group in groups if group]
 
 
 def _served(session: Core, model: str, parts: Sequence[str], policies: Sequence[str], devices: Sequence[int]) -> Rows:
