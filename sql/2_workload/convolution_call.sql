@@ -88,14 +88,15 @@ blocked_images AS (
         CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte,
         -- cuDNN's kernels for groups of warps read channels last and convert tensors in nchw; weights, and groups that cuDNN
         -- converts to nchw first, take `slow_conversion_ratio` times as long an element (benchmarks/measured/h200_operators.parquet).
+        (is_nchw OR is_converted) AND NOT reads_any_format AS needs_channels_last,
         CASE
-            WHEN reads_any_format OR NOT (is_nchw OR is_converted) THEN 0e0
-            ELSE COALESCE(padded_elements + weight_elements * slow_ratio + result_elements, 0e0)
-                + CASE WHEN is_converted THEN (image_elements + result_elements) * slow_ratio ELSE 0e0 END
+            WHEN needs_channels_last
+                THEN COALESCE(padded_elements + weight_elements * slow_ratio + result_elements, 0e0)
+                    + CASE WHEN is_converted THEN (image_elements + result_elements) * slow_ratio ELSE 0e0 END
+            ELSE 0e0
         END AS nchw_elements,
         CASE
-            WHEN reads_any_format OR NOT (is_nchw OR is_converted) THEN 0e0
-            ELSE COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0)
+            WHEN needs_channels_last THEN COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0) ELSE 0e0
         END AS nchw_byte
     FROM handed_over
 )

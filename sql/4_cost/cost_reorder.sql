@@ -1,6 +1,6 @@
--- Data that a library reorders at every call, so that it is written and read back: weights and images, results preset to a bias,
--- weights whose rows evict one another from a processor's cache, and on GPUs images of grouped convolutions in channels-last and of
--- convolutions in nchw that the library converts (`convolution_call`, `linear_call`).
+-- Data that a library reorders at every call. It is written and read back. On a processor a library reorders weights and images,
+-- presets results to a bias, and copies weights whose rows evict one another from the cache. On a GPU it converts the images of
+-- grouped convolutions in channels-last, and those of convolutions in nchw (`convolution_call`, `linear_call`).
 -- Term: reorder, exposed, reorder_byte, dram_byte_per_s, reorder_fraction, reorder_s, reorder_energy_j
 -- Grain: run, shape_id, hardware
 CREATE VIEW cost_reorder AS

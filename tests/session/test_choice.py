@@ -213,7 +213,7 @@ def test_splits_of_a_server() -> None:
 
 
 def test_named_devices_are_those_of_all_degrees_together() -> None:
-    """Of four devices two stages take two each, and two replicas that share experts two each; three stages divide neither number."""
+    """Four devices are two stages of two devices, or two replicas of two devices. Three stages divide neither one device nor four."""
     found = {made.split: made.tensor for made in splits.served(splits.Degrees([1, 2, 3], [1], [1, 2], devices=[1, 4]))}
     assert found == {"one": 1, "tp4": 4, "tp2 pp2": 2, "tp2 dp2 ep2": 2, "pp2 dp2 ep2": 1}
 

@@ -71,7 +71,7 @@ def test_recomputation_is_explained() -> None:
 
 
 def test_what_fits_nowhere_tells_the_memory() -> None:
-    """Of two rows that do not fit, the one that needs 135 of 24 GiB lacks less than the one that needs 136."""
+    """Neither row fits. The message names the row that needs 135 GiB, since the other one needs 136."""
     rows = [{"hardware": "p", "needed_byte": need * 2.0**30, "room_byte": 24 * 2.0**30, "is_fitting": False} for need in (136, 135)]
     (line,) = train.lacking(rows)
     assert line.startswith("nothing fits: p needs 135 GiB a device and has 24.0 GiB; less need --devices")
