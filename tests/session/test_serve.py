@@ -10,9 +10,11 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
+from charz.session import Session
 from charz.session.ask import serve, server_rows, trace
 from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
+from charz.session.messages import Messages
 
 SERVER = Server(Curve([1.0, 101.0], [0.011, 0.111]), steps=100.0, prompt_s=0.05, first_s=0.05, most=50.0)
 NO_MEMORY: dict[str, Any] = {"weight_byte": None, "cache_byte": None, "peak_byte": None, "prompt_byte": 0.0}
@@ -233,6 +235,18 @@ def test_rows_of_a_split() -> None:
     alone, pair = {"device_count": 1}, {"device_count": 4, "tensor": 2, "pipeline": 2, "expert": 1}
     assert server_rows.of_split([alone, pair], 1) == [alone]
     assert server_rows.of_split([alone, pair], 2, 2) == [pair] and server_rows.of_split([alone, pair], 4) == []
+
+
+def test_slots_are_counted_for_each_replica(experts: Path) -> None:
+    """Two slots on each of four replicas: the server runs eight requests, and says that slots limit it."""
+    said: list[str] = []
+    with Session(experts, messages=Messages(warn=said.append, remark=said.append)) as db:
+        asked: dict[str, Any] = {"on": "h100_sxm5_80", "precision": "fp16", "input": 64, "output": 64, "rate": 1, "slots": 2, "expert": 4}
+        found = db.serve("moe", backend="vllm", **asked)
+        command = db.serve("moe", launch="vllm", **asked)
+    assert found["most_batch"].to_list() == [8.0]
+    assert any(line.startswith("h100_sxm5_80, dp4 ep4: slots limit it to 8 of ") for line in said)
+    assert "--max-num-seqs 2 " in command["launch"][0]
 
 
 def test_splits_are_compared_and_started(file: Path) -> None:
