@@ -238,7 +238,7 @@ def test_rows_of_a_split() -> None:
 
 
 def test_slots_are_counted_for_each_replica(experts: Path) -> None:
-    """Two slots on each of four replicas: the server runs eight requests, and says that slots limit it."""
+    """Two slots on each of four replicas: the server runs eight requests, and a remark names slots as the limit."""
     said: list[str] = []
     with Session(experts, messages=Messages(warn=said.append, remark=said.append)) as db:
         asked: dict[str, Any] = {"on": "h100_sxm5_80", "precision": "fp16", "input": 64, "output": 64, "rate": 1, "slots": 2, "expert": 4}

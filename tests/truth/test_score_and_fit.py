@@ -65,7 +65,7 @@ def _kernels(efficiency: dict[str, float], cases: int = 60, operators: Sequence[
         }),
         ideal={"matrix": matrix, "vector": zeros, "dram": dram}, slope={"matrix": zeros, "vector": zeros, "dram": zeros},
         naive_s=zeros, cache_s=zeros, reload_s=zeros, feed_s=zeros, reorder_s=zeros, paging_s=zeros, thread_s=zeros, team_s=zeros,
-        gap_s=zeros,
+        gap_s=zeros, block_s=zeros,
         host_s=np.zeros(cases), first_s=np.zeros(cases), is_serial=np.zeros(cases, bool), cases=frame,
     )  # fmt: skip
     truth = fit.Fit(
