@@ -64,7 +64,7 @@ def under_load(given: Given) -> pl.DataFrame:
             answer = db.serve(
                 MODELS[case["model"]], on=case["hw"], input=round(MEAN_LENGTH * case["isl"]), output=round(MEAN_LENGTH * case["osl"]),
                 concurrency=group["concurrency"].unique().to_list(), slots=group["concurrency"].max(),
-                devices=1 if case["dp_attention"] else case["tp"], expert=case["tp"] if case["dp_attention"] else 1,
+                tensor=1 if case["dp_attention"] else case["tp"], expert=case["tp"] if case["dp_attention"] else 1,
                 precision=policy(case), backend=ENGINES[case["framework"]], version=case["release"],
                 kv_precision=KV.get(case["kv_precision"]),
             )  # fmt: skip

@@ -29,19 +29,19 @@ def db(file: Path, said: list[str]) -> Iterator[Session]:
         yield session
 
 
-@pytest.mark.parametrize(("devices", "splits"), [(1, {"one"}), (2, {"tp2", "pp2"}), ("1,2", {"one", "tp2", "pp2"})])
+@pytest.mark.parametrize(("devices", "splits"), [(1, {"one"}), (2, {"one", "tp2", "pp2"}), (3, {"one"})])
 def test_devices_bound_the_splits(db: Session, devices: Any, splits: set[str]) -> None:
-    """Each number is that of all degrees together; a decoder without experts has tensor and pipeline parallelism."""
-    tried = db._splits(["decoder"], [1, 2] if devices == "1,2" else [devices], ([], [], []), is_choice=True)
+    """A number is that of all servers together; a decoder without experts has tensor and pipeline parallelism."""
+    tried = db._splits(["decoder"], [devices], ([], [], [], []), is_choice=True)
     assert {split.split for split in tried} == splits
     found = db.llm("decoder", on="h100_sxm5_80", devices=devices, **ASKED)
-    assert set(found["split"]) <= splits and set(found["device_count"]) <= {1, 2}
+    assert set(found["split"]) <= splits and set(found["devices"]) == {devices}
 
 
 def test_without_devices_a_choice_tries_up_to_64(db: Session) -> None:
-    tried = db._splits(["decoder"], [], ([], [], []), is_choice=True)
+    tried = db._splits(["decoder"], [], ([], [], [], []), is_choice=True)
     assert max(split.tensor * split.pipeline for split in tried) == 64 and max(split.tensor for split in tried) == 8
-    assert {split.pipeline for split in db._splits(["decoder"], [], ([2], [], []), is_choice=False)} == {2}
+    assert {split.pipeline for split in db._splits(["decoder"], [], ([2], [], [], []), is_choice=False)} == {2}
 
 
 def test_degrees_that_take_more_than_the_devices(db: Session) -> None:
@@ -156,10 +156,15 @@ def test_formats_of_published_checkpoints() -> None:
 
 
 def test_a_choice_at_a_rate_names_the_command_that_replays_its_queue(db: Session, said: list[str]) -> None:
+    """Both replay the same queue: the p99 of the command is that of the choice."""
     said.clear()
-    db.llm("decoder", on="h100_sxm5_80", devices=2, pipeline=1, rate=1.0, **ASKED)
-    (line,) = [each for each in said if "no queue" in each]
-    assert "`charz serve decoder --on h100_sxm5_80 --precision" in line and "--devices 2 --rate 1 --output 32`" in line
+    (found,) = db.llm("decoder", on="h100_sxm5_80", devices=2, tensor=1, pipeline=1, precision="fp16", rate=1.0, **ASKED).to_dicts()
+    (line,) = [each for each in said if each.startswith("times and load")]
+    assert "`charz serve decoder --on h100_sxm5_80 --precision fp16 --devices 2 --tensor 1 --rate 1 --input 64 --output 32`" in line
+    (served,) = db.serve("decoder", on="h100_sxm5_80", precision="fp16", devices=2, tensor=1, rate=1, input=64, output=32).to_dicts()
+    assert found["devices"] == served["devices"] == 2 and found["replicas"] == 2
+    for name in ("ttft_p99_s", "tpot_p99_s"):
+        assert found[name] == pytest.approx(served[name], rel=0.1)
 
 
 @pytest.mark.slow("adds a part, and asks for servers alone and together")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.ask import serve, server_rows, trace
+from charz.session.ask import plans, serve, server_rows, trace
 from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
 from charz.session.messages import Messages
@@ -22,12 +23,46 @@ COSTS = {"prompt_j": 2.0, "step_j": Curve([1.0], [0.5]), "static_w": 10.0, "usd_
 
 
 def row(rate: float | None = None, flight: int | None = None, server: Server = SERVER, accepted: float = 1.0, **objectives: float) -> dict[str, Any]:
-    plan = serve.plan_of(
-        "m", trace.Trace([1000], [101], []), 50, 0.0, serve.Speculation(accepted), (1, 1), (objectives.get("ttft"), objectives.get("tpot"))
+    plan = plans.plan_of(
+        "m", trace.Trace([1000], [101], []), 50, 0.0, plans.Speculation(accepted), (1, 1), (objectives.get("ttft"), objectives.get("tpot"))
     )
     asked = serve._of_rate(server, plan, rate) if rate is not None else serve._of_flight(server, plan, flight or 1)
     names = serve.COLUMNS[serve.COLUMNS.index("rate_per_s") :]
     return dict(zip(names, serve.row_of(server, plan, asked, COSTS), strict=True))
+
+
+def names(count: int, has_experts: bool = False, **named: Any) -> list[str]:
+    plan = plans.plan_of("m", trace.Trace([1000], [101], []), 50, 0.0, plans.Speculation(), (1, 1), (None, None))
+    return [found.name for found in plans.over(plan, plans.Named([count], **named), has_experts)]
+
+
+def test_devices_are_those_of_all_servers() -> None:
+    """Eight devices are one server of eight, or several that share the requests. Named stages leave tensor parallel the rest; a named degree of
+    tensor parallel leaves it to further servers. Experts add ten splits in all: the pairs of powers of two whose product divides eight."""
+    assert names(8) == ["8 x one", "4 x tp2", "2 x tp4", "tp8"]
+    assert names(6) == ["6 x one", "3 x tp2"]
+    assert names(16) == ["16 x one", "8 x pp2", "8 x tp2", "4 x tp2 pp2", "4 x tp4", "2 x tp4 pp2", "2 x tp8", "tp8 pp2"]
+    assert len(names(8, has_experts=True)) == 10 and "tp2 dp4 ep4" in names(8, has_experts=True)
+    assert names(8, tensors=[2]) == ["4 x tp2"] and names(8, tensors=[2], stages=[2]) == ["2 x tp2 pp2"]
+    assert names(8, stages=[1, 2]) == ["tp8", "tp4 pp2"] and names(8, experts=[8]) == ["dp8 ep8"]
+    with pytest.raises(CharzError, match="no split: --devices 3"):
+        names(3, stages=[2])
+
+
+def test_servers_share_a_rate() -> None:
+    """Four servers at 4 a second are four times one at 1 a second: rates, running requests and price add up, times do not."""
+    plan = plans.plan_of("m", trace.Trace([1000], [101], []), 50, 0.0, plans.Speculation(), (1, 1), (1.0, None))
+    columns = serve.COLUMNS[serve.COLUMNS.index("rate_per_s") :]
+    one, four = (
+        dict(zip(columns, serve.row_of(SERVER, each, serve._of_rate(SERVER, each, rate), COSTS), strict=True))
+        for each, rate in ((plan, 1.0), (replace(plan, servers=4), 4.0))
+    )
+    for name in ("requests_per_s", "saturation_per_s", "goodput_per_s", "tokens_per_s", "running_batch", "most_batch"):
+        assert four[name] == pytest.approx(4 * one[name])
+    for name in ("load_fraction", "ttft_p99_s", "tpot_p99_s", "token_j", "million_tokens_usd", "busy_fraction"):
+        assert four[name] == pytest.approx(one[name])
+    half = serve._of_flight(SERVER, replace(plan, servers=4), 2)
+    assert (half.servers, half.load.batch) == (2.0, pytest.approx(1.0, rel=0.1))
 
 
 def test_goodput_at_two_loads() -> None:
@@ -81,10 +116,10 @@ def test_rates() -> None:
 
 def test_speculation_by_hand() -> None:
     """A step verifies two draft tokens, each of which is accepted half of the time. It accepts 1 + 1/2 + 1/4 tokens on average."""
-    assert serve.speculation(None, 2, "draft", 0.5) == serve.Speculation(1.75, 2, "draft")
-    assert serve.speculation(None, 3, "draft", 1.0).accepted == 4.0
-    assert serve.speculation(1.5, 2, None, None) == serve.Speculation(1.5, 2)
-    assert serve.speculation(None, 0, None, None) == serve.Speculation()
+    assert plans.speculation(None, 2, "draft", 0.5) == plans.Speculation(1.75, 2, "draft")
+    assert plans.speculation(None, 3, "draft", 1.0).accepted == 4.0
+    assert plans.speculation(1.5, 2, None, None) == plans.Speculation(1.5, 2)
+    assert plans.speculation(None, 0, None, None) == plans.Speculation()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +134,7 @@ def test_speculation_by_hand() -> None:
 )
 def test_speculation_that_cannot_be(options: tuple[Any, ...], error: str) -> None:
     with pytest.raises(CharzError, match=error):
-        serve.speculation(*options)
+        plans.speculation(*options)
 
 
 def run(batch: int, sequence: int, latency_s: float, **other: Any) -> dict[str, Any]:
@@ -128,7 +163,7 @@ def test_a_draft_breaks_even() -> None:
     """A step of 20 ms makes a token. With three drafts of 2 ms it verifies four in 26 ms: it gains from 1.3 accepted tokens on."""
 
     def token_s(acceptance: float) -> float:
-        guess = serve.speculation(None, 3, "draft", acceptance)
+        guess = plans.speculation(None, 3, "draft", acceptance)
         (step, prompt) = server_rows.with_draft([run(1, 4, 0.02), run(1, 500, 0.05)], [run(1, 1, 0.002), run(1, 500, 0.0)], 3)
         made = server_rows.served([step, prompt], 600, 500, None, 1)
         assert made is not None
@@ -254,10 +289,14 @@ def test_splits_are_compared_and_started(file: Path) -> None:
     flag for each degree, and for the chunk."""
     asked: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "precision": "fp16", "input": 64, "output": 16, "rate": 1}
     with charz.open(file) as db:
-        found = db.serve("decoder", devices="1,2", chunk=32, **asked)
+        found = db.serve("decoder", tensor="1,2", chunk=32, **asked)
+        pair = db.serve("decoder", devices=2, **(asked | {"rate": None, "ttft": "1s", "tpot": "1s"}))
         staged = db.serve("decoder", pipeline="1,2", **asked)
         command = db.serve("decoder", pipeline=2, chunk=32, launch="vllm", **(asked | {"backend": None}))
     assert found["split"].to_list() == ["one", "tp2"] and found["device_count"].to_list() == [1, 2]
+    assert pair["replicas"].to_list() == [2, 1] and pair["devices"].to_list() == [2, 2]
+    usd, most = pair["million_tokens_usd"].to_list(), pair["rate_per_s"].to_list()
+    assert usd == sorted(usd) and most == sorted(most, reverse=True) and min(pair["met_fraction"]) >= 0.99
     weights = found["weight_byte"].to_list()
     assert 0.4 < weights[1] / weights[0] < 0.8
     assert staged["split"].to_list() == ["one", "pp2"] and staged["device_count"].to_list() == [1, 2]
@@ -270,6 +309,6 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     """A request needs 170 GiB of each of two devices of 80: four devices would need 85, eight 43."""
     rows = [{"peak_memory_byte": peak * 2.0**30, "device_byte": 80 * 2.0**30} for peak in (190, 170)]
     assert server_rows.lacking(rows, 2) == "where a request needs 170 GiB on each device of 80.0 GiB; try --devices 8 or more"
-    assert server_rows.lacking(rows, 8).endswith("try --devices 8 --pipeline 4 or more")
+    assert server_rows.lacking(rows, 8).endswith("try --devices 32 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"

@@ -10,7 +10,7 @@ import pytest
 import charz
 from charz.cli import dispatch
 from charz.schema.errors import CharzError
-from charz.session.ask import serve, trace
+from charz.session.ask import plans, serve, trace
 from charz.session.ask.load import Curve, Server
 
 TEXT = """\
@@ -87,7 +87,7 @@ REQUESTS = "arrival,prompt,output\n7,100,1\n5,100,11\n"
 def test_a_trace_is_replayed() -> None:
     """A request of one token and one of 11 arrive 2 s apart: 50 ms of prompt each, and ten steps of 11 ms. Half a request a second arrives."""
     given = trace.Trace([100, 100], [11, 1], [0.0, 2.0])
-    plan = serve.plan_of("m", given, 50, 0.0, serve.Speculation(), (1, 1), (0.06, 0.01))
+    plan = plans.plan_of("m", given, 50, 0.0, plans.Speculation(), (1, 1), (0.06, 0.01))
     server = Server(Curve([1.0, 101.0], [0.011, 0.111]), 5.0, prompt_s=0.05, first_s=0.05, most=50.0)
     asked = serve.of_trace(server, plan, given)
     unknown = ("prompt_j", "step_j", "static_w", "weight_byte", "cache_byte", "peak_byte")
@@ -100,7 +100,7 @@ def test_a_trace_is_replayed() -> None:
     # The first takes 11 ms a token, the other has one token.
     assert (found["met_fraction"], found["goodput_per_s"]) == (0.5, pytest.approx(1 / 2.05))
     crowd = trace.Trace([100, 100, 100], [1, 1, 1], [0.0, 0.01, 0.02])
-    load = serve.of_trace(server, serve.plan_of("m", crowd, 50, 0.0, serve.Speculation(), (1, 1), (None, None)), crowd).load
+    load = serve.of_trace(server, plans.plan_of("m", crowd, 50, 0.0, plans.Speculation(), (1, 1), (None, None)), crowd).load
     # No request has a later token, so the time per token is that of a step.
     assert (load.is_saturated, load.step_s) == (True, pytest.approx(0.011))
 

@@ -1,32 +1,40 @@
 """The choice of part, split over devices, precision and batch that serves requests within limits.
 
-With a given request rate, the smallest number of equal servers that meets both limits shares the requests equally, and `load` computes the
-load of each server. Without a rate, one server runs at the largest batch within the limits.
+With a given request rate, the smallest number of equal servers that meets both limits shares the requests equally. `load` computes the mean times
+of each server, and `loaded` replays the queue of the choices that an answer lists. Without a rate, servers run at the largest batch within the
+limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..quantities import quantity, size
-from . import lost
+from . import loaded, lost
 from .load import Curve, Load, Server, at_rate
 from .lost import Loss, weight
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "context", "ttft_s", "tpot_s", "price_usd_per_hour", "price_kind", "million_output_tokens_usd", "saturated_million_tokens_usd",
-    "requests_per_s", "tokens_per_s", "step_limit", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
+    "batch", "context", "load_fraction", "ttft_s", "ttft_p99_s", "tpot_s", "tpot_p99_s", "price_usd_per_hour", "price_kind",
+    "million_output_tokens_usd", "saturated_million_tokens_usd", "requests_per_s", "tokens_per_s",
+    "step_limit", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
+QUEUED = ("load_fraction", "ttft_p99_s", "tpot_p99_s")
+"""Columns of a replayed queue, which there is at a rate alone."""
+
 TEXTS = {
+    "load_fraction": "Rate of requests as a share of the largest one.",
+    "ttft_p99_s": "Time to the first token that 99 % of the requests keep, from a replay of random arrivals. [s]",
+    "tpot_p99_s": "Mean time of a later token that 99 % of the requests keep, from a replay of random arrivals. [s]",
     "replicas": "Number of equal servers that share the requests.",
     "devices": "Number of devices of all servers.",
     "requests_per_s": "Rate of requests of all servers. [1/s]",
-    "ttft_s": "Mean time to the first token under this rate; without a rate that of a request that arrives alone. [s]",
-    "tpot_s": "Mean time per later token, with the prompts of others. [s]",
+    "ttft_s": "Mean time to the first token at this rate, from a replay of random arrivals; without a rate that of a request that arrives alone. [s]",
+    "tpot_s": "Mean time per later token, with the prompts of others; without a rate that of a step. [s]",
     "tokens_per_s": "Output tokens of all servers per second. [1/s]",
     "price_usd_per_hour": "Price of all devices, also idle ones; null when unknown. [USD/h]",
     "price_kind": "Kind of the price: `rent`, or `owned` if derived from a list price; null without a price.",
@@ -59,6 +67,8 @@ class Limits:
     tpot_s: float | None = None
     usd_per_hour: float | None = None
     """Largest price of all devices. [USD/h]"""
+    devices: tuple[int, ...] = ()
+    """Numbers of devices of all servers; empty for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,10 @@ class Found:
     def columns(self) -> tuple[str, ...]:
         """Return the columns of choices. Without a rate, servers are saturated anyway."""
         is_saturated = all(choice["million_output_tokens_usd"] == choice["saturated_million_tokens_usd"] for choice in self.choices)
-        return tuple(name for name in COLUMNS if not (is_saturated and name == "saturated_million_tokens_usd"))
+        is_queued = any(choice["load_fraction"] is not None for choice in self.choices)
+        return tuple(
+            name for name in COLUMNS if not (is_saturated and name == "saturated_million_tokens_usd") and (is_queued or name not in QUEUED)
+        )
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -80,29 +93,29 @@ class Found:
         return [tuple(choice[name] for name in self.columns()) for choice in self.choices]
 
 
-def chosen(rows: Sequence[Record], limits: Limits, kinds: Mapping[str, str | None] | None = None) -> Found:
+def chosen(
+    rows: Sequence[Record], limits: Limits, kinds: Mapping[str, str | None] | None = None, chunks: Mapping[str, float | None] | None = None
+) -> Found:
     """Find the cheapest choice of each server, and leave out those that another beats in dollars, devices and both times. `rows` are rows of
-    `serving_split`: decode steps at several batches, and the prefill of one prompt. `kinds` are the kinds of the parts' prices."""
+    `serving_split`: decode steps at several batches, and the prefill of one prompt. `kinds` are the kinds of the parts' prices, and `chunks` the
+    tokens of prompts that a step of each backend takes."""
     servers: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
         servers.setdefault(tuple(row[name] for name in lost.SERVER), []).append(row)
     losses: list[Loss] = []
-    best: list[dict[str, Any]] = []
+    best: list[Candidate] = []
     for server, of_server in sorted(servers.items(), key=lambda pair: str(pair[0])):
-        outcome = _cheapest(of_server, limits)
+        outcome = _cheapest(of_server, limits, chunks or {})
         if isinstance(outcome, Loss):
             losses.append(outcome)
         else:
-            best.append(outcome | {"price_kind": (kinds or {}).get(server[1])})
-    best.sort(key=lambda c: (weight(c, lost.COST), c["devices"], c["tpot_s"]))
-    front = [choice for choice in best if not any(lost.beats(other, choice) for other in best)]
-    for choice in best:
-        if better := next((other for other in front if lost.beats(other, choice)), None):
-            losses.append(lost.beaten(choice, better, servers))
+            best.append(replace(outcome, choice=outcome.choice | {"price_kind": (kinds or {}).get(server[1])}))
+    front, beaten = loaded.settled(best, limits, servers)
+    losses += beaten
     return Found(front, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))))
 
 
-def _cheapest(rows: Sequence[Record], limits: Limits) -> dict[str, Any] | Loss:
+def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float | None]) -> Candidate | Loss:
     """Return the cheapest choice among the splits of a server, or its loss."""
     server = tuple(rows[0][name] for name in lost.SERVER)
     steps: dict[tuple[Any, ...], list[Record]] = {}
@@ -121,20 +134,26 @@ def _cheapest(rows: Sequence[Record], limits: Limits) -> dict[str, Any] | Loss:
             pairs.append((sorted(of_split, key=lambda row: row["samples"]), max(reached, key=lambda row: row["context"])))
     if not pairs:
         return _not_fitting(server, rows)
-    tried = [one for of_split, prompt in pairs if (one := _Tried.of(of_split, prompt, limits)) is not None]
-    choice: dict[str, Any] | None = None
+    tried = [one for of_split, prompt in pairs if (one := Tried.of(of_split, prompt, limits, chunks)) is not None]
+    found: Candidate | None = None
     for one in sorted(tried, key=lambda one: one.bound):
-        if choice is not None and _order(one.best) > _order(choice):
+        if found is not None and order(one.best) > order(found.choice):
             continue
         other = one.choice(limits)
-        if other is not None and (choice is None or _order(other) < _order(choice)):
-            choice = other
-    if choice is None:
+        if other is not None and (found is None or order(other) < order(found.choice)):
+            found = Candidate(other, one)
+    if found is None:
         return _why_none(server, pairs, limits)
+    return over_budget(found.choice, limits) or found
+
+
+def over_budget(choice: Record, limits: Limits) -> Loss | None:
+    """Return the loss of a choice that is dearer than the budget, or of unknown price."""
     usd = choice["price_usd_per_hour"]
-    if limits.usd_per_hour is not None and (usd is None or usd > limits.usd_per_hour):
-        return Loss(server, lost.BUDGET, "its price is unknown" if usd is None else quantity(usd, "USD/h"), float("inf") if usd is None else usd)
-    return choice
+    if limits.usd_per_hour is None or (usd is not None and usd <= limits.usd_per_hour):
+        return None
+    told = "its price is unknown" if usd is None else quantity(usd, "USD/h")
+    return Loss(tuple(choice[name] for name in lost.SERVER), lost.BUDGET, told, float("inf") if usd is None else usd)
 
 
 def _not_fitting(server: tuple[Any, ...], rows: Sequence[Record]) -> Loss:
@@ -156,16 +175,39 @@ def _why_none(server: tuple[Any, ...], pairs: Sequence[tuple[list[Record], Recor
         return Loss(server, lost.TPOT, f"{quantity(step_s, 's')} a token", step_s)
     if limits.ttft_s is not None and first_s > limits.ttft_s:
         return Loss(server, lost.TTFT, f"{quantity(first_s, 's')} to the first token", first_s)
-    return Loss(server, lost.RATE, f"up to {MOST_REPLICAS} servers were tried", step_s)
+    told = f"{', '.join(map(str, limits.devices))} devices were tried" if limits.devices else f"up to {MOST_REPLICAS} servers were tried"
+    return Loss(server, lost.RATE, told, step_s)
 
 
-def _order(choice: Record) -> tuple[float, ...]:
+def order(choice: Record) -> tuple[float, ...]:
+    """Return the numbers by which choices are ordered."""
     return tuple(weight(choice, name) for name in lost.WEIGHED)
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """A candidate split on a part."""
+class Candidate:
+    """The cheapest choice of a server, and its split."""
+
+    choice: dict[str, Any]
+    tried: Tried
+
+
+def _in_chunk(chunk: float | None, tokens: int) -> float:
+    """Return the number of prompts in a full chunk: a whole one, or below 1 where a prompt takes several chunks."""
+    share = 1.0 if chunk is None else chunk / tokens
+    return float(int(share)) if share >= 1.0 else share
+
+
+def _allowed(fewest: int, device_count: int, limits: Limits) -> int | None:
+    """Return the smallest number of servers from `fewest` on that limits allow; None if they allow none."""
+    if not limits.devices:
+        return fewest if fewest <= MOST_REPLICAS else None
+    return min((n // device_count for n in limits.devices if n % device_count == 0 and n // device_count >= fewest), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A split on a part."""
 
     allowed: list[Record]
     """Decode steps within the limit on time per token, in order of batch."""
@@ -177,7 +219,7 @@ class _Tried:
     bound: tuple[float, ...]
 
     @classmethod
-    def of(cls, steps: list[Record], prompt: Record, limits: Limits) -> _Tried | None:
+    def of(cls, steps: list[Record], prompt: Record, limits: Limits, chunks: Mapping[str, float | None]) -> Tried | None:
         """Build a candidate. Return None if a single request already exceeds a limit."""
         allowed = [row for row in steps if limits.tpot_s is None or row["latency_s"] <= limits.tpot_s]
         first_s = prompt["latency_s"]
@@ -185,32 +227,53 @@ class _Tried:
             return None
         curve = Curve([float(row["samples"]) for row in allowed], [row["latency_s"] for row in allowed])
         prompt_s = prompt["pass_s"] / prompt["data"]
-        server = Server(curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]))
-        fewest = 1 if limits.rate is None else int(limits.rate / server.capacity) + 1
-        if fewest > MOST_REPLICAS:
+        server = Server(
+            curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]),
+            most_prompts=prompt["data"] * _in_chunk(chunks.get(prompt["backend"]), prompt["context"]),
+        )  # fmt: skip
+        fewest = _allowed(1 if limits.rate is None else int(limits.rate / server.capacity) + 1, prompt["device_count"], limits)
+        if fewest is None:
             return None
-        rate = server.capacity if limits.rate is None else limits.rate
+        rate = fewest * server.capacity if limits.rate is None else limits.rate
         best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server.capacity)
-        return cls(allowed, server, fewest, best, _order(best))
+        return cls(allowed, server, fewest, best, order(best))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
         """Find the smallest number of servers that meets the limits. Return None if no number does."""
-        widest, server = self.allowed[-1], self.server
         if limits.rate is None:
-            return _record(widest, 1, server.capacity, server.first_s, widest["latency_s"], limits.output, server.capacity)
-        high, found = self.fewest, self._load(self.fewest, limits)
-        while found is None:
-            high *= 2
+            widest, server = self.allowed[-1], self.server
+            rate = self.fewest * server.capacity
+            return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server.capacity)
+        return self.at_least(self.fewest, limits)
+
+    def at_least(self, fewest: int, limits: Limits) -> dict[str, Any] | None:
+        """Find the smallest number of servers from `fewest` on that meets the limits."""
+        if limits.rate is None:
+            return None
+        if limits.devices:
+            count = self.allowed[0]["device_count"]
+            numbers = sorted(n // count for n in limits.devices if n % count == 0 and n // count >= fewest)
+            replicas = next((n for n in numbers if self._load(n, limits) is not None), None)
+        else:
+            replicas = self._fewest(fewest, limits)
+        found = None if replicas is None else self._load(replicas, limits)
+        if replicas is None or found is None:
+            return None
+        running = next((row for row in self.allowed if row["samples"] >= found.batch), self.allowed[-1])
+        made = _record(running, replicas, limits.rate, found.first_s or 0.0, found.step_s, limits.output, self.server.capacity)
+        return made | {"load_fraction": limits.rate / (replicas * self.server.capacity)}
+
+    def _fewest(self, fewest: int, limits: Limits) -> int | None:
+        """Double the number of servers until they meet the limits, then bisect."""
+        low, high = fewest - 1, fewest
+        while self._load(high, limits) is None:
+            low, high = high, 2 * high
             if high > MOST_REPLICAS:
                 return None
-            found = self._load(high, limits)
-        low = max(self.fewest - 1, high // 2)
         while high - low > 1:
             middle = (low + high) // 2
-            load = self._load(middle, limits)
-            low, high, found = (middle, high, found) if load is None else (low, middle, load)
-        running = next((row for row in self.allowed if row["samples"] >= found.batch), widest)
-        return _record(running, high, limits.rate, found.first_s or 0.0, found.step_s, limits.output, server.capacity)
+            low, high = (middle, high) if self._load(middle, limits) is None else (low, middle)
+        return high
 
     def _load(self, replicas: int, limits: Limits) -> Load | None:
         """Compute the load of each of `replicas` servers. Return None if the load exceeds a limit."""
@@ -229,7 +292,7 @@ def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: floa
     return {
         **{name: row[name] for name in COLUMNS if name in row},
         "batch": row["samples"], "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
-        "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output,
+        "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output, **dict.fromkeys(QUEUED),
         "price_usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
         "million_output_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
         "saturated_million_tokens_usd": None if per_s is None else per_s / (capacity * output) * 1e6,

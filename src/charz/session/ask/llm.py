@@ -79,14 +79,14 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
     return (row["model"], value is None, value or 0.0, *(row[name] for name in keys))
 
 
-def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: choice.Limits) -> str:
-    """Return the command that replays arrivals on the servers of a choice, whose own times have no queue."""
+def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: choice.Limits, prompt: int) -> str:
+    """Return the command that replays the arrivals of a choice at length."""
     split = degrees[row["split"]]
-    options = {"--devices": split["tensor"], "--pipeline": split["pipeline"], "--expert": split["expert"]}
-    given = "".join(f" {name} {degree}" for name, degree in options.items() if degree > 1)
-    rate = (limits.rate or 0.0) / row["replicas"]
-    command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {rate:.3g} --output {limits.output}"
-    return f"these times have no queue: `{command}` replays arrivals"
+    given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
+    if row["replicas"] > 1:
+        given = f" --devices {row['devices']} --tensor {split['tensor']}" + given.replace(f" --tensor {split['tensor']}", "")
+    command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {limits.rate:g}"
+    return f"times and load: a replay of random arrivals; `{command} --input {prompt} --output {limits.output}` tells more"
 
 
 def _joined(listed: Sequence[Rows]) -> Rows:
@@ -122,10 +122,11 @@ class Llm(Core):
         kv_precision: KvPrecisions = None,
         devices: Annotated[
             Sizes | None,
-            Text("Numbers of devices of a server, those of all its degrees together: 8, 1,2,4 or 1:8 (doubling). Tensor parallel takes what "
-                 "--pipeline, --expert and --spread leave."),
+            Text("Numbers of all devices: 8, 1,2,4 or 1:8 (doubling). Tensor parallel takes what --pipeline, --expert and --spread leave; "
+                 "within limits, several equal servers may share them."),
         ] = None,
         smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1, 2, 4, 8 and 16 unless --devices names others.")] = False,
+        tensor: Annotated[Sizes | None, Text("Devices that share each kernel.")] = None,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
         expert: Annotated[Sizes | None, Text("Replicas over which experts are distributed.")] = None,
         spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
@@ -153,8 +154,9 @@ class Llm(Core):
         --ttft, --tpot, --rate or --budget list the cheapest choice of each part within these limits, unless another part is as good in dollars, devices
         and both times; messages tell why other parts lost, and --lost lists them all. A million output tokens cost what all devices cost while they
         generate them at this rate, with prompts and idle time; the saturated cost is that at the largest rate. Choices try the model's 16 bits and fp8,
-        batches 1 to 256, and 1, 2, 4 and 8 devices, pipelines and distributed experts up to 64 devices, or only --devices. Without --on, they
-        are the parts on which a server of language models runs. --pipeline, --expert or --spread alone list prompts and steps of these splits,
+        batches 1 to 256, and 1, 2, 4 and 8 devices, pipelines and distributed experts up to 64 devices, or --devices in all. At a rate the queue of
+        each listed choice is replayed, and 99 % of its requests meet the limits. Without --on, they
+        are the parts on which a server of language models runs. --tensor, --pipeline, --expert or --spread alone list prompts and steps of these splits,
         with the time to the result and the tokens a second of all devices.
 
         --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
@@ -171,10 +173,10 @@ class Llm(Core):
                 if given:
                     self.messages.remark(f"{option} {given}: no flag of the command sets it")
         is_choice = (ttft, tpot, rate, budget) != (None, None, None, None)
-        is_spread = is_choice or (pipeline, expert, spread) != (None, None, None)
+        is_spread = is_choice or (tensor, pipeline, expert, spread) != (None, None, None, None)
         _check_options(is_choice, is_spread, lost, smallest)
         asked = self._decoders(names(models))
-        made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert)), is_choice) if is_spread else []
+        made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert), sizes(tensor)), is_choice) if is_spread else []
         counts = sorted({split.tensor for split in made}) or sizes(devices or (NODES if smallest else None)) or [1]
         batches = sizes(batch or ("1:256" if is_choice else None)) or [1]
         asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
@@ -215,25 +217,25 @@ class Llm(Core):
             found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest)
             top = top or (NODES_SHOWN if smallest else None)
         else:
-            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget) if is_choice else None
-            found, known = self._served_split(question, made, limits, lost)
+            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget, tuple(sizes(devices))) if is_choice else None
+            found, known = self._served_split(question, made, limits, lost, asked_mixes[0].prompt)
         found = found if launch is None else self._launched(found, known, launch, asked_mixes)
         return found if top is None else self.cut(found, top, "rows")
 
     def _splits(
-        self, models: list[str], devices: list[int], named: tuple[list[int], list[int], list[int]], is_choice: bool
+        self, models: list[str], devices: list[int], named: tuple[list[int], list[int], list[int], list[int]], is_choice: bool
     ) -> list[DeviceSplit]:
-        """Return the splits to try: of the named degrees of pipeline, spread and expert, or of all up to 64 devices for a choice."""
-        pipelines, contexts, experts = named
+        """Return the splits to try: of the named degrees of pipeline, spread, expert and tensor, or of all up to 64 devices for a choice."""
+        pipelines, contexts, experts, tensors = named
         most = max(devices) if devices else splits.MOST_DEVICES if is_choice else splits.MOST_STATED
         if is_choice:
             pipelines, experts = (degrees or [d for d in sizes(POWERS_OF_TWO) if d <= most] for degrees in (pipelines, experts))
         experts = (experts or [1]) if splits.has_experts(self.connection(), models) else [1]
-        tensors = sizes("1:8") if is_choice else [1]
-        made = list(splits.served(splits.Degrees(pipelines or [1], contexts or [1], experts, tensors, devices, most)))
+        tensors = tensors or (sizes("1:8") if is_choice else [] if devices else [1])
+        made = list(splits.served(splits.Degrees(pipelines or [1], contexts or [1], experts, tensors, devices, most, is_shared=is_choice)))
         if not made:
             where = f"--devices {','.join(map(str, devices))}" if devices else f"more than {most} devices"
-            raise CharzError("no split", where, "--pipeline, --expert and --spread take more", "name a multiple of their product with --devices")
+            raise CharzError("no split", where, "--tensor, --pipeline, --expert and --spread take other numbers", "name a multiple of their product")
         return made
 
     def _serving_parts(self) -> list[str]:
@@ -273,7 +275,7 @@ class Llm(Core):
                 self.messages.warn(f"left out: {count} devices on {some(list(most), 3)}: {told}{further}")
 
     def _served_split(
-        self, question: Question, made: list[DeviceSplit], limits: choice.Limits | None, is_lost: bool
+        self, question: Question, made: list[DeviceSplit], limits: choice.Limits | None, is_lost: bool, prompt: int
     ) -> tuple[Rows, dict[str, dict[str, int]]]:
         """Return the rows of servers that run on several devices, or the choices within limits, and the degrees of each split."""
         self.stays_here("serving over devices")
@@ -287,8 +289,9 @@ class Llm(Core):
             listed = [scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}") for scoped in scopes]
             return _joined(listed), degrees
         kinds = prices.kinds(self.connection())
+        chunks = dict(self.connection().execute("SELECT backend, chunk_tokens FROM backend").fetchall())
         query = f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"
-        found = choice.chosen([row for scoped in scopes for row in scoped.records(query)], limits, kinds)
+        found = choice.chosen([row for scoped in scopes for row in scoped.records(query)], limits, kinds, chunks)
         losers = Rows(*lost.table(found.lost))
         if is_lost:
             return losers, degrees
@@ -298,7 +301,7 @@ class Llm(Core):
             self.messages.remark(line)
         self._say_choices(question, found)
         if limits.rate and found.choices:
-            self.messages.remark(_replayed(found.choices[0], degrees, limits))
+            self.messages.remark(_replayed(found.choices[0], degrees, limits, prompt))
         return Rows(found.columns(), found.rows, ("serving_split",), texts=choice.TEXTS, beside=(("Why others lost", losers),)), degrees
 
     def _say_choices(self, question: Question, found: choice.Found) -> None:

@@ -15,11 +15,12 @@ SERVER = ("model", "hardware", "backend", "engine_version", "precision", "kv_pre
 BEATEN = "no gain in cost, devices or times"
 BUDGET = "above the budget"
 RATE = "above the limits at this rate"
+LOAD = "above the limits in the queue"
 TTFT = "TTFT above the limit without load"
 TPOT = "TPOT above the limit at batch 1"
 FIT = "does not fit"
 
-KINDS = (BEATEN, BUDGET, RATE, TTFT, TPOT, FIT)
+KINDS = (BEATEN, BUDGET, LOAD, RATE, TTFT, TPOT, FIT)
 """Reasons, beginning with that of the nearest misses."""
 
 COST = "million_output_tokens_usd"

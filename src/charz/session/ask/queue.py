@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .load import Server
+from .load import Server, at_rate
 
 SAMPLE = 10_000
 """Least number of requests in a sample of random arrivals."""
 TURNS = 40
-"""Number of requests in a sample for each slot of the server."""
+"""Number of requests in a sample for each that runs on average."""
 NEAR = 0.5
 """Idle share of the capacity below which a sample is longer, in inverse proportion: queues persist longer there."""
 LONGEST = 4.0
@@ -33,6 +33,16 @@ ROUNDS = 10
 SPREAD = tuple((0.8 + 0.005 * i) / 0.9 for i in range(41))
 """Lengths of a benchmark of equal requests, relative to the mean: uniform from 0.8 to 1 of a maximum. Exactly equal requests in flight would end
 together, and the burst would last."""
+MET = 0.99
+"""Share of the requests that meet objectives under a load that is within them."""
+FULLEST = 0.99
+"""Largest load tried for objectives. The times of a fuller server depend on the sample of arrivals."""
+CLOSE = 1.01
+"""Ratio of two rates that the search for the largest rate takes as equal."""
+SURE = 0.9
+"""Share of a mean of the closed form that the mean of a replay surely exceeds."""
+LEAST = 1e-4
+"""Smallest load tried for objectives."""
 SEED = 1
 PERCENTILES = (0.5, 0.9, 0.99)
 
@@ -109,11 +119,11 @@ def summary(values: Sequence[float]) -> tuple[float | None, ...]:
     return (sum(ordered) / len(ordered), *(ordered[math.ceil(share * len(ordered)) - 1] for share in PERCENTILES))
 
 
-def at_random(server: Server, lengths: Lengths, rate_per_s: float) -> Times:
-    """Replay a sample of random arrivals at a rate below the server's capacity."""
+def at_random(server: Server, lengths: Lengths, rate_per_s: float, sample: int = SAMPLE) -> Times:
+    """Replay random arrivals at a rate below the server's capacity: at least `sample` requests, and `TURNS` for each that runs on average."""
     idle = 1.0 - rate_per_s / server.capacity
     longer = min(max(NEAR / idle, 1.0), LONGEST)
-    count = int(max(SAMPLE, TURNS * server.most) * longer)
+    count = int(max(sample, TURNS * at_rate(server, rate_per_s).batch) * longer)
     gaps = [-math.log(1.0 - (i + 0.5) / count) / rate_per_s for i in range(count)]
     random.Random(SEED).shuffle(gaps)
     arrived, now = [], 0.0
@@ -124,6 +134,32 @@ def at_random(server: Server, lengths: Lengths, rate_per_s: float) -> Times:
     ends = int(ENDS * count)
     times.counted = range(ends, count - ends)
     return times
+
+
+def largest_rate(server: Server, lengths: Lengths, ttft_s: float | None, tpot_s: float | None) -> float | None:
+    """Find the largest rate at which `MET` of random arrivals meet both objectives, within 1 % by bisection; None if no rate is found."""
+
+    def is_met(rate_per_s: float) -> bool:
+        # A mean above an objective needs no replay.
+        mean = at_rate(server, rate_per_s)
+        if ttft_s is not None and SURE * (mean.first_s or 0.0) > ttft_s:
+            return False
+        if tpot_s is not None and SURE * mean.step_s * server.steps_per_token > tpot_s:
+            return False
+        return at_random(server, lengths, rate_per_s).met_fraction(ttft_s, tpot_s) >= MET
+
+    high = FULLEST * server.capacity
+    if is_met(high):
+        return high
+    low = high / 2.0
+    while not is_met(low):
+        low, high = low / 2.0, low
+        if low < LEAST * server.capacity:
+            return None
+    while high > CLOSE * low:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if is_met(middle) else (low, middle)
+    return low
 
 
 def in_flight(server: Server, lengths: Lengths, requests: int) -> Times:

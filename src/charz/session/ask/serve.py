@@ -16,7 +16,6 @@ from ..paging import paged
 from ..parameters import (
     Amount,
     Backends,
-    Devices,
     File,
     Force,
     Model,
@@ -27,16 +26,18 @@ from ..parameters import (
     Sizes,
     Text,
 )
+from ..quantities import quantity
 from ..question import SERVED_PRECISIONS, Question
 from ..scoped import Scoped
 from . import launch as launches
 from . import prices, queue, server_rows, splits, trace
 from .load import Load, Server, at_concurrency, at_rate, saturated
 from .mix import Mix
-from .queue import Lengths, Times
+from .plans import SLOTS, Named, Plan, over, plan_of, speculation
+from .queue import Times
 
 COLUMNS = (
-    "model", "hardware", "backend", "precision", "split", "device_count", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
+    "model", "hardware", "backend", "precision", "split", "device_count", "replicas", "devices", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
     "load_fraction", "requests_per_s", "saturation_per_s", "is_saturated", "ttft_p50_s", "ttft_p99_s", "tpot_p50_s", "tpot_p99_s", "request_p99_s",
     "goodput_per_s", "met_fraction", "tokens_per_s", "token_j", "million_tokens_usd", "running_batch", "most_batch", "ttft_s", "ttft_mean_s",
     "ttft_p90_s", "tpot_s", "tpot_mean_s", "tpot_p90_s", "request_mean_s", "request_p50_s", "request_p90_s", "busy_fraction", "residual_fraction",
@@ -44,14 +45,17 @@ COLUMNS = (
 )  # fmt: skip
 
 TEXTS = {
-    "split": "Devices of the server: tp share each kernel, pp are stages of layers, ep are replicas over which experts are distributed.",
+    "split": "Devices of a server: tp share each kernel, pp are stages of layers, ep are replicas over which experts are distributed.",
+    "device_count": "Number of devices of a server.",
+    "replicas": "Number of equal servers that share the requests.",
+    "devices": "Number of devices of all servers.",
     "input_tokens": "Mean tokens of a prompt.",
     "output_tokens": "Mean tokens generated for a request.",
     "rate_per_s": "Rate of requests that arrive at random.",
     "concurrency": "Requests in flight: each is followed by the next one.",
     "load_fraction": "Rate of requests, in a closed loop of finished ones, as a share of the largest rate, `saturation_per_s`.",
     "running_batch": "Mean number of requests that decode at once.",
-    "most_batch": "Largest number of requests that memory and the server let run at once.",
+    "most_batch": "Largest number of requests that memory and the servers let run at once.",
     "is_saturated": "True if memory or the server limits the running requests: others wait, at a rate without bound.",
     "requests_per_s": "Finished requests.",
     "saturation_per_s": "Largest rate of requests: above it the queue grows without bound.",
@@ -68,83 +72,13 @@ TEXTS = {
     ),
     "residual_fraction": "Relative deviation of the running requests from Little's law in the closed form.",
     "weight_byte": "Weights on a device.",
-    "kv_cache_byte": "KV cache on a device of as many running requests as the server lets run, `most_batch`.",
+    "kv_cache_byte": "KV cache on a device of as many running requests as its server lets run.",
     "peak_memory_byte": "Memory of a device for as many requests, the share that the server leaves free included.",
 }
 """Descriptions of columns."""
 
 
-SLOTS = 256
-"""Largest number of requests that a replica runs at once unless the user names another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Speculation:
-    """Tokens that a step verifies and accepts for a request, and the model that drafts them."""
-
-    accepted: float = 1.0
-    drafted: int = 0
-    draft: str | None = None
-
-
-def speculation(accepted: float | None, drafted: int, draft: str | None, acceptance: float | None) -> Speculation:
-    """Check the options of speculation. With drafted tokens of a common acceptance a, a step accepts 1 + a + a^2 + … tokens on average, one for
-    each drafted token and one more (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", equation 1).
-
-    >>> speculation(None, 2, "hf:small", 0.5).accepted
-    1.75
-    """
-    if None not in (accepted, acceptance):
-        raise CharzError("two statements of what a step accepts", f"--accepted {accepted:g} --acceptance {acceptance:g}", next="leave one out")
-    if not drafted and (draft is not None or acceptance is not None or (accepted or 1.0) > 1.0):
-        raise CharzError("speculation without draft tokens", "a step that verifies none accepts one token", next="add --drafted 4")
-    if draft is not None and (accepted, acceptance) == (None, None):
-        raise CharzError("a draft without its acceptance", f"--draft {draft}", next="add --acceptance 0.7")
-    if accepted is None:
-        accepted = 1.0 if acceptance is None else sum(acceptance**i for i in range(drafted + 1))
-    if accepted > drafted + 1:
-        raise CharzError("more tokens accepted than verified", f"--accepted {accepted:g}", f"a step verifies {drafted} draft tokens and adds one")
-    return Speculation(accepted, drafted, draft)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Requests and load that a command asks for."""
-
-    model: str
-    input: int
-    """Mean tokens of a prompt."""
-    output: int
-    """Mean tokens of an answer."""
-    context: int
-    """Mean tokens of a running request."""
-    lengths: Lengths
-    slots: int
-    prefix: float
-    guess: Speculation
-    devices: int
-    """Devices that share each kernel."""
-    replicas: int
-    """Replicas that share the experts of a model."""
-    ttft_s: float | None
-    tpot_s: float | None
-    stages: int = 1
-    """Stages of consecutive layers in a pipeline."""
-    chunk: int | None = None
-    """Most tokens of prompts that a step takes; None for the server's own number."""
-
-    @property
-    def given(self) -> int:
-        """Return the tokens of a prompt that are computed."""
-        return max(1, round(self.input * (1.0 - self.prefix)))
-
-    @property
-    def split(self) -> str:
-        """Return the name of the split over devices."""
-        return splits.name({
-            "tensor": self.devices, "pipeline": self.stages, "interleave": 1, "context": 1, "data": self.replicas, "expert": self.replicas,
-            "micro_batches": 1,
-        })  # fmt: skip
+MOST_RATE = "the largest rate within --ttft and --tpot"
 
 
 class Serve(Core):
@@ -175,11 +109,14 @@ class Serve(Core):
         acceptance: Annotated[float | None, Text("Probability that a draft token is accepted.", least=0.0, most=1.0)] = None,
         accepted: Annotated[float | None, Text("Tokens that a step accepts for a request, in place of --acceptance.", least=1.0)] = None,
         prefill_on: Annotated[str | None, Text("Separate part for the prompts.")] = None,
-        prefill_parts: Annotated[int, Text("Number of parts for the prompts.", least=1)] = 1,
-        devices: Devices = None,
-        pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers, of --devices each; several are compared.")] = None,
+        prefill_parts: Annotated[int, Text("Number of parts for the prompts of each server.", least=1)] = 1,
+        devices: Annotated[
+            Sizes | None, Text("Numbers of all devices: 8 or 4,8. Without degrees all splits are listed, those of several equal servers included.")
+        ] = None,
+        tensor: Annotated[Sizes | None, Text("Devices that share each kernel; several are compared.")] = None,
+        pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers, of --tensor devices each; several are compared.")] = None,
         expert: Annotated[
-            Sizes | None, Text("Replicas of --devices each over which experts are distributed; attention is data parallel. Several are compared.")
+            Sizes | None, Text("Replicas of --tensor devices each over which experts are distributed; attention is data parallel. Several are compared.")
         ] = None,
         chunk: Annotated[
             int | None, Text("Most tokens of prompts that a step takes (chunked prefill); default the server's own.", least=16)
@@ -196,14 +133,18 @@ class Serve(Core):
     ) -> Rows:
         """Serve requests under loads: running requests, times with their percentiles, goodput, saturation, joules and dollars.
 
-        Each of --rate and --concurrency is a row; without both all requests wait from the start. Steps and prompts of running requests share
+        Each of --rate and --concurrency is a row. Without both, --ttft and --tpot give the largest rate of random arrivals at which 99 % of the
+        requests meet them, the cheapest split first; without objectives all requests wait from the start. Steps and prompts of running requests share
         the device. The mean, p50, p90 and p99 of the times to the first token (ttft), per later token (tpot) and to the last token (request)
         come from a replay of the queue: of random arrivals, or of a benchmark that keeps --concurrency requests in flight and sends ten times
         as many, the burst at its start included. ttft_s and tpot_s are the medians at a rate, and at a concurrency those once the burst is over.
         goodput_per_s counts the requests that meet --ttft and --tpot. Above saturation_per_s the queue grows without bound; load is the share of
         that rate, and busy the share of time in which the device works for any request. Cost and energy include the parts of --prefill-on.
 
-        --devices 1,2,4,8, --pipeline and --expert compare splits. --launch lists the command that starts the server of each.
+        --devices is the number of all devices. Alone it lists all their splits: 8 devices are a server of 8, or four servers of 2 that share the
+        requests. --tensor, --pipeline and --expert name degrees: with --tensor, further servers take the devices that the degrees leave, and
+        without it tensor parallel takes them. Rates, running requests and prices are those of all servers. --launch lists the command
+        that starts a server of each.
         """
         if launch is not None:
             backend = launches.backend(launch, names(backend))
@@ -212,37 +153,53 @@ class Serve(Core):
             model, given or trace.Trace([input], [output], []), slots, prefix, speculation(accepted, drafted, draft, acceptance),
             (1, 1), (amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")),
         )  # fmt: skip
-        plans = [
-            replace(plan, devices=tensor, stages=stages, replicas=replicas, chunk=chunk)
-            for tensor in sizes(devices) or [1]
-            for stages in sizes(pipeline) or [1]
-            for replicas in sizes(expert) or [1]
-        ]
+        named = Named(sizes(devices), sizes(tensor), sizes(pipeline), sizes(expert))
+        plans = over(replace(plan, chunk=chunk), named, splits.has_experts(self.connection(), [self.model_name(model)]))
         rates, flights = numbers(rate, "--rate"), sizes(concurrency)
         largest = min(slots, max(flights)) if flights and not rates else slots
         kept = {"engine_version": version, "kv_precision": kv_precision}
         found = self._servers(plans, names(on), precision, backend, kept, largest, (prefill_on, prefill_parts))
         if launch is not None and html is None:
             return self._commands(found, launch, given)
-        rows: list[tuple[Any, ...]] = []
-        for plan, key, server, costs in found:
-            loads: list[Asked] = [_of_rate(server, plan, each) for each in rates]
-            loads += [_of_flight(server, plan, each) for each in flights]
-            if not loads:
-                loads.append(Asked(None, None, saturated(server), None))
-            for asked in loads:
-                if asked.rate is not None and asked.load.is_saturated:
-                    self.messages.warn(
-                        f"saturated: {key[0]} serves at most {server.capacity:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
-                    )
-                rows.append((model, *key, plan.split, _devices(plan), plan.input, plan.output, *row_of(server, plan, asked, costs)))
+        rows = [
+            (model, *key, *devices_of(plan), plan.input, plan.output, *row_of(server, plan, asked, costs))
+            for plan, key, server, costs in found
+            for asked in self._loads(server, plan, key[0], rates, flights)
+        ]
         for line in prices.said(prices.of(self.connection(), [key[0] for _, key, *_ in found])):
             self.messages.remark(line)
-        rows.sort(key=lambda row: (*map(str, row[1:4]), row[5], row[4], row[8] or 0, row[9] or 0))
+        if not rates and not flights and _is_limited(plan):
+            self.messages.remark(
+                f"{MOST_RATE}: {100 * queue.MET:.0f} % of the requests meet the objectives, the share that goodput counts; --rate and --concurrency state loads"
+            )
+            place = [COLUMNS.index(name) for name in ("million_tokens_usd", "devices", "split")]
+            rows.sort(key=lambda row: (row[place[0]] is None, *(row[i] or 0 for i in place)))
+        else:
+            place = [COLUMNS.index(name) for name in ("devices", "device_count", "split", "rate_per_s", "concurrency")]
+            rows.sort(key=lambda row: (*map(str, row[1:4]), *(row[i] or 0 for i in place)))
         if launch is None:
             return Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS)
-        commands = {tuple(row[1:5]): row[-1] for row in self._commands(found, launch, given).fetch()}
-        return Rows((*COLUMNS, "launch"), [(*row, commands[row[1:5]]) for row in rows], ("llm_serving",), texts=TEXTS)
+        commands = {tuple(row[1:7]): row[-1] for row in self._commands(found, launch, given).fetch()}
+        return Rows((*COLUMNS, "launch"), [(*row, commands[row[1:7]]) for row in rows], ("llm_serving",), texts=TEXTS)
+
+    def _loads(self, server: Server, plan: Plan, part: str, rates: Sequence[float], flights: Sequence[int]) -> list[Asked]:
+        """Answer for each load of a question, or for the largest rate within its objectives; report loads that the server does not bear."""
+        where = f"{part}, {plan.name}"
+        if not rates and not flights and _is_limited(plan):
+            share = queue.largest_rate(server, plan.lengths, plan.ttft_s, plan.tpot_s)
+            if share is None:
+                first, step = quantity(server.first_s, "s"), quantity(server.step_s(1.0) * server.steps_per_token, "s")
+                self.messages.warn(f"left out: {where}, no rate meets the objectives: a request alone takes {first} to the first token and {step} a token")
+                return []
+            rates = [share * plan.servers]
+        loads = [_of_rate(server, plan, each) for each in rates] + [_of_flight(server, plan, each) for each in flights]
+        for asked in loads:
+            if asked.rate is not None and asked.load.is_saturated:
+                most = plan.servers * server.capacity
+                self.messages.warn(
+                    f"saturated: {where} serves at most {most:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
+                )
+        return loads or [Asked(None, None, saturated(server), None, plan.servers)]
 
     def _servers(
         self, plans: Sequence[Plan], parts: Sequence[str], precision: Precisions, backend: Backends, kept: dict[str, Any], largest: int,
@@ -272,26 +229,29 @@ class Serve(Core):
         alone_runs = [run for run in prompts if run["sequence"] == plan.given]
         other = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else None
         found: list[Found] = []
+        lacking: dict[str, list[tuple[str, str]]] = {}
         for key, plan in ((key, plan) for key in targets for plan in plans):
-            rows = server_rows.of_split(targets[key], plan.devices, plan.stages, plan.replicas)
+            rows = server_rows.of_split(targets[key], plan.tensor, plan.stages, plan.expert)
             if plan.guess.draft is not None:
                 if key not in drafts:
                     self.messages.warn(f"left out: {key[0]}, where {plan.guess.draft} does not run in {key[2]} under {key[1]}")
                     continue
-                rows = server_rows.with_draft(rows, server_rows.of_split(drafts[key], plan.devices), plan.guess.drafted, plan.replicas)
-            made = server_rows.served(rows, plan.context, plan.given, other, apart[1], plan.replicas, plan.stages, plan.chunk)
+                rows = server_rows.with_draft(rows, server_rows.of_split(drafts[key], plan.tensor), plan.guess.drafted, plan.expert)
+            made = server_rows.served(rows, plan.context, plan.given, other, apart[1], plan.expert, plan.stages, plan.chunk)
             if made is None:
-                where = f"{key[0]}, {plan.split}" if len(plans) > 1 else key[0]
-                self.messages.warn(f"left out: {where}, {server_rows.lacking(rows, plan.devices)}")
+                lacking.setdefault(key[0], []).append((plan.split, server_rows.lacking(rows, plan.tensor)))
                 continue
             serving, costs = made
             accepted = plan.guess.accepted
-            most_running = min(serving.most, plan.slots * plan.replicas)
+            most_running = min(serving.most, plan.slots * plan.expert)
             if most_running < serving.most:
                 told = f"slots limit it to {most_running:,.0f} of {serving.most:,.0f} requests that fit; --slots takes more"
                 self.messages.remark(f"{key[0]}, {plan.split}: {told}")
             server = replace(serving, steps=(plan.output - 1) / accepted, most=most_running, steps_per_token=1.0 / accepted)
             found.append((plan, key, server, costs))
+        for part, of_part in lacking.items():
+            where = part if len(plans) == 1 else f"{part}, {', '.join(dict.fromkeys(split for split, _ in of_part))}"
+            self.messages.warn(f"left out: {where}, {of_part[-1][1]}")
         return found
 
     def _targets_of(
@@ -299,15 +259,16 @@ class Serve(Core):
     ) -> dict[server_rows.Target, list[server_rows.Row]]:
         """Evaluate the runs of the plans' model by target, on each of the replicas and stages where there are several."""
         plan, runs = plans[0], _on_devices(plans, runs)
-        if all(each.replicas == each.stages == 1 for each in plans):
+        if all(each.expert == each.stages == 1 for each in plans):
             return _together(map(server_rows.by_target, self._served([plan.model], parts, precision, backend, runs)))
-        if any(each.replicas > 1 for each in plans) and not splits.has_experts(self.connection(), [self.model_name(plan.model)]):
+        if any(each.expert > 1 for each in plans) and not splits.has_experts(self.connection(), [self.model_name(plan.model)]):
             raise CharzError("no experts to distribute", plan.model, "replicas without experts are separate servers", "leave --expert out")
         self.stays_here("serving over devices")
         scopes = self._served([plan.model], parts, precision, backend, runs, "serving_split")
-        degrees = [sorted({getattr(each, name) for each in plans}) for name in ("devices", "stages", "replicas")]
+        degrees = dict.fromkeys((each.tensor, each.stages, each.expert) for each in plans)
+        made = [one for t, s, e in degrees for one in splits.served(splits.Degrees([s], [1], [e], [t], most=splits.MOST_STATED))]
         for scoped in scopes:
-            splits.hold(scoped, list(splits.served(splits.Degrees(degrees[1], [1], degrees[2], degrees[0], most=splits.MOST_STATED))))
+            splits.hold(scoped, made)
         return _together(map(server_rows.of_replicas, scopes))
 
     def _commands(self, found: Sequence[Found], engine: str, given: trace.Trace | None) -> Rows:
@@ -317,15 +278,16 @@ class Serve(Core):
         for plan, key, server, costs in found:
             row = dict(zip(("hardware", "backend", "precision"), key, strict=True)) | {
                 "model": self.model_name(plan.model), "engine_version": costs["engine_version"], "kv_precision": costs["kv_precision"],
-                "samples": int(server.most), "context": plan.context, **memory_of(server, costs),
+                "samples": int(server.most), "context": plan.context, "replicas": plan.servers, **memory_of(server, costs),
             }  # fmt: skip
-            degrees = {"tensor": plan.devices, "pipeline": plan.stages, "data": plan.replicas, "expert": plan.replicas}
+            degrees = {"tensor": plan.tensor, "pipeline": plan.stages, "data": plan.expert, "expert": plan.expert}
             longest = plan.input + plan.output if given is None else max(map(sum, zip(given.prompts, given.outputs, strict=True)))
             words, notes = facts.command(row, degrees, [Mix(longest, 0, plan.context, longest)], plan.chunk)
             for line in notes:
                 self.messages.remark(line)
-            rows.append((plan.model, *key, plan.split, _devices(plan), int(server.most), words))
-        return Rows(("model", "hardware", "backend", "precision", "split", "device_count", "most_batch", "launch"), rows, texts=TEXTS)
+            rows.append((plan.model, *key, *devices_of(plan), int(server.most) * plan.servers, words))
+        columns = ("model", "hardware", "backend", "precision", "split", "device_count", "replicas", "devices", "most_batch", "launch")
+        return Rows(columns, rows, texts=TEXTS)
 
     def _check_decodes(self, model: str) -> None:
         query = "SELECT has_context FROM model WHERE model = ?"
@@ -382,13 +344,14 @@ Found = tuple[Plan, server_rows.Target, Server, dict[str, Any]]
 """A plan, the target, and its server with costs."""
 
 
-def _devices(plan: Plan) -> int:
-    return plan.devices * plan.stages * plan.replicas
+def devices_of(plan: Plan) -> tuple[str, int, int, int]:
+    """Return the split, and the devices of a server and of all."""
+    return plan.split, plan.device_count, plan.servers, plan.servers * plan.device_count
 
 
 def _on_devices(plans: Sequence[Plan], runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return runs for each number of devices that share a kernel in the plans."""
-    return [{**run, "device_count": count if count > 1 else None} for count in sorted({plan.devices for plan in plans}) for run in runs]
+    return [{**run, "device_count": count if count > 1 else None} for count in sorted({plan.tensor for plan in plans}) for run in runs]
 
 
 def memory_of(server: Server, costs: dict[str, Any]) -> dict[str, float | None]:
@@ -406,16 +369,19 @@ class Asked:
     load: Load
     times: Times | None
     """None where all requests wait, or the queue grows without bound."""
+    servers: float = 1.0
+    """Number of equal servers that have this load."""
 
 
 def _of_rate(server: Server, plan: Plan, rate: float) -> Asked:
-    """Answer for random arrivals."""
-    load = at_rate(server, rate)
+    """Answer for random arrivals at a rate. Each of several servers takes its share of them, which arrives at random too."""
+    share = rate / plan.servers
+    load = at_rate(server, share)
     if load.is_saturated:
-        return Asked(rate, None, load, None)
-    times = queue.at_random(server, plan.lengths, rate)
+        return Asked(rate, None, load, None, plan.servers)
+    times = queue.at_random(server, plan.lengths, share)
     first_s, step_s = queue.summary(times.ttft())[1], _step_s(times, plan, load.step_s)
-    return Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first_s, step_s=step_s), times)
+    return Asked(rate, None, replace(load, batch=times.running_s / times.end_s, first_s=first_s, step_s=step_s), times, plan.servers)
 
 
 def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
@@ -425,8 +391,9 @@ def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
 
 
 def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
-    """Answer for requests in flight."""
-    return Asked(None, requests, at_concurrency(server, requests), queue.in_flight(server, plan.lengths, requests))
+    """Answer for requests in flight, of which each of several servers has its share."""
+    share = -(-requests // plan.servers)
+    return Asked(None, requests, at_concurrency(server, share), queue.in_flight(server, plan.lengths, share), requests / share)
 
 
 def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
@@ -447,34 +414,24 @@ def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
     return Asked(rate, None, load, times)
 
 
-def plan_of(
-    model: str, given: trace.Trace, slots: int, prefix: float, guess: Speculation, devices: tuple[int, int],
-    objectives: tuple[float | None, float | None],
-) -> Plan:  # fmt: skip
-    """Summarize requests, whose mean lengths give the sizes of the evaluated runs."""
-    mean = given.mean_prompt
-    lengths = Lengths([prompt / mean for prompt in given.prompts], given.outputs)
-    sizes_ = (max(1, round(mean)), max(1, round(given.mean_output)), max(1, int(given.mean_context)))
-    return Plan(model, *sizes_, lengths, slots, prefix, guess, *devices, *objectives)
-
-
 def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the columns from `rate_per_s` on."""
-    load, times = asked.load, asked.times
-    tokens_per_s = load.rate_per_s * plan.output
+    load, times, busy = asked.load, asked.times, asked.servers
+    rate = busy * load.rate_per_s
+    tokens_per_s = rate * plan.output
     token_j = None
     if None not in (costs["prompt_j"], costs["step_j"], costs["static_w"]) and load.rate_per_s:
         step_j = costs["step_j"](load.batch) / max(load.batch, 1.0)
-        idle_j = (1.0 - load.busy_fraction) * costs["static_w"] / load.rate_per_s
+        idle_j = (plan.servers - busy * load.busy_fraction) * costs["static_w"] / rate
         token_j = (costs["prompt_j"] + server.steps * step_j + idle_j) / plan.output
     usd = costs["usd_per_hour"]
-    million_usd = usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
+    million_usd = plan.servers * usd / 3600.0 / tokens_per_s * 1e6 if usd is not None and tokens_per_s else None
     replayed = {"ttft": [], "tpot": [], "request": []} if times is None else {"ttft": times.ttft(), "tpot": times.tpot(), "request": times.whole()}
-    met = None if (plan.ttft_s, plan.tpot_s) == (None, None) else _met(plan, asked)
+    met = _met(plan, asked) if _is_limited(plan) else None
     found = {
-        "rate_per_s": asked.rate, "concurrency": asked.concurrency, "load_fraction": (asked.rate or load.rate_per_s) / server.capacity,
-        "running_batch": load.batch, "most_batch": server.most, "is_saturated": load.is_saturated, "requests_per_s": load.rate_per_s,
-        "saturation_per_s": server.capacity, "goodput_per_s": None if met is None else met * load.rate_per_s, "met_fraction": met,
+        "rate_per_s": asked.rate, "concurrency": asked.concurrency, "load_fraction": (asked.rate or rate) / (plan.servers * server.capacity),
+        "running_batch": busy * load.batch, "most_batch": plan.servers * server.most, "is_saturated": load.is_saturated, "requests_per_s": rate,
+        "saturation_per_s": plan.servers * server.capacity, "goodput_per_s": None if met is None else met * rate, "met_fraction": met,
         "ttft_s": load.first_s, "tpot_s": load.step_s / plan.guess.accepted, "tokens_per_s": tokens_per_s, "token_j": token_j,
         "million_tokens_usd": million_usd, "busy_fraction": load.busy_fraction, "residual_fraction": load.residual_fraction,
         "is_simulated": costs["is_simulated"], **memory_of(server, costs),
@@ -482,6 +439,11 @@ def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> t
     for name, each in replayed.items():
         found |= dict(zip((f"{name}_{word}_s" for word in ("mean", "p50", "p90", "p99")), queue.summary(each), strict=True))
     return tuple(found[name] for name in COLUMNS[COLUMNS.index("rate_per_s") :])
+
+
+def _is_limited(plan: Plan) -> bool:
+    """Return True if a plan has an objective."""
+    return (plan.ttft_s, plan.tpot_s) != (None, None)
 
 
 def _met(plan: Plan, asked: Asked) -> float:

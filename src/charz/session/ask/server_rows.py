@@ -209,7 +209,7 @@ def lacking(rows: Sequence[Row], devices: int) -> str:
         return "where no request fits or the step has no time"
     need, have = least["peak_memory_byte"], least["device_byte"]
     more = next(devices * 2**i for i in range(1, 32) if need <= have * 2**i)
-    tried = f"--devices {more}" if more <= WIDEST else f"--devices {WIDEST} --pipeline {more // WIDEST}"
+    tried = f"--devices {more}" if more <= WIDEST else f"--devices {more} --pipeline {more // WIDEST}"
     return f"where a request needs {size(need)} on each device of {size(have)}; try {tried} or more"
 
 

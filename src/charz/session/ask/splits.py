@@ -28,11 +28,13 @@ class Degrees:
     contexts: Sequence[int]
     experts: Sequence[int]
     tensors: Sequence[int] = ()
-    """Degrees of tensor parallel, where `devices` names no numbers."""
+    """Degrees of tensor parallel; empty for any that `devices` leave."""
     devices: Sequence[int] = ()
-    """Numbers of devices of a server, of which tensor parallel takes what the other degrees leave."""
+    """Numbers of all devices; empty for any."""
     most: int = MOST_DEVICES
     """Largest number of devices of a server."""
+    is_shared: bool = False
+    """True if several equal servers may share the devices; else tensor parallel takes what the other degrees leave."""
 
 
 _SHORT = {
@@ -62,8 +64,7 @@ def served(tried: Degrees) -> Iterator[DeviceSplit]:
     for pipeline, context, expert in itertools.product(tried.pipelines, tried.contexts, tried.experts):
         data = max(1, expert // context)
         others = pipeline * context * data
-        tensors = [count // others for count in tried.devices if count % others == 0] if tried.devices else tried.tensors
-        for tensor in tensors:
+        for tensor in _tensors(tried, others):
             if (context * data) % expert or tensor * others > tried.most:
                 continue
             degrees = {
@@ -74,6 +75,16 @@ def served(tried: Degrees) -> Iterator[DeviceSplit]:
                 **degrees, split=name(degrees), framework="plain", optimizer="adam", zero_stage=0, recompute="none",
                 is_sequence_parallel=True, block_count=None, adapter_rank=None, frozen_precision=None,
             )  # fmt: skip
+
+
+def _tensors(tried: Degrees, others: int) -> Sequence[int]:
+    """Return the degrees of tensor parallel that go with other degrees, whose product is `others`."""
+    if not tried.devices:
+        return tried.tensors
+    if tried.is_shared:
+        return [tensor for tensor in tried.tensors if any(count % (tensor * others) == 0 for count in tried.devices)]
+    left = [count // others for count in tried.devices if count % others == 0]
+    return [tensor for tensor in left if not tried.tensors or tensor in tried.tensors]
 
 
 def has_experts(connection: DuckDBPyConnection, models: list[str]) -> bool:

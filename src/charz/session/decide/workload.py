@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from charz.schema.errors import CharzError, unknown_name
 
 from ..answer import Rows, answer
-from ..ask import serve, trace
+from ..ask import plans, serve, trace
 from ..axes import amount, names
 from ..parameters import Amount, Backends, File, Names, Precisions, Text
 from ..question import TARGET, single
@@ -70,8 +70,8 @@ class Workload(serve.Serve):
         model: Annotated[str | None, Text("Language model that serves a file of requests.")] = None,
         ttft: Annotated[Amount | None, Text("Objective for the time to the first token of a request, e.g. 500ms.")] = None,
         tpot: Annotated[Amount | None, Text("Objective for the time per output token of a request, e.g. 30ms.")] = None,
-        slots: Annotated[int, Text("Largest number of requests that a server runs at once.", least=1)] = serve.SLOTS,
-        devices: Annotated[int, Text("Devices that share each kernel of a server by tensor parallel.", least=1)] = 1,
+        slots: Annotated[int, Text("Largest number of requests that a server runs at once.", least=1)] = plans.SLOTS,
+        devices: Annotated[int, Text("Devices of the server, which share each kernel (tensor parallel).", least=1)] = 1,
         precision: Precisions = None,
         backend: Backends = None,
     ) -> Rows:
@@ -87,7 +87,7 @@ class Workload(serve.Serve):
         objectives = amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot")
         if Path(file).suffix in trace.SUFFIXES:
             return self._replayed(Path(file), names(on), section, model, objectives, slots, devices, (precision, backend))
-        if (model, *objectives, precision, backend, slots, devices) != (None, None, None, None, None, serve.SLOTS, 1):
+        if (model, *objectives, precision, backend, slots, devices) != (None, None, None, None, None, plans.SLOTS, 1):
             raise CharzError("options of a file of requests", str(file), "it states its runs", f"name a {' or '.join(trace.SUFFIXES)} file")
         work = read(Path(file))
         found = [(part, self._done(work, part)) for part in names(on)]
@@ -109,13 +109,13 @@ class Workload(serve.Serve):
         if section == "runs":
             return Rows(_RUNS, [])
         given = trace.read(file, arrives=True)
-        plan = serve.plan_of(model, given, slots, 0.0, serve.Speculation(), (devices, 1), objectives)
+        plan = plans.plan_of(model, given, slots, 0.0, plans.Speculation(), (devices, 1), objectives)
         found = [
             (key, server, serve.of_trace(server, plan, given), costs)
             for _, key, server, costs in self._servers([plan], parts, *taken, {}, slots, (None, 1))
         ]
         rows = [
-            (model, *key, plan.split, devices, plan.input, plan.output, *serve.row_of(server, plan, asked, costs))
+            (model, *key, *serve.devices_of(plan), plan.input, plan.output, *serve.row_of(server, plan, asked, costs))
             for key, server, asked, costs in found
         ]
         rows.sort(key=lambda row: tuple(map(str, row[1:4])))
