@@ -10,8 +10,9 @@ import pytest
 import charz
 from charz.session import Session
 from charz.session.ask import lost, queue, splits
-from charz.session.ask.choice import COLUMNS, QUEUED, Limits, chosen
+from charz.session.ask.choice import chosen
 from charz.session.ask.load import Curve, Server, at_rate
+from charz.session.ask.tried import COLUMNS, QUEUED, Limits
 
 OUTPUT = 101
 USD_PER_S = 0.001

@@ -109,16 +109,61 @@ def test_packages_know_every_flag() -> None:
 
 def test_names_on_the_hub() -> None:
     assert launch.hub_name("hf:meta-llama/Llama-3.1-8B") == "meta-llama/Llama-3.1-8B"
-    assert launch.hub_name("hf:llama-3.1-8b") is launch.hub_name("folder/model") is launch.hub_name("timm:a/b") is None
+    assert launch.hub_name("folder/model") is launch.hub_name("timm:a/b") is launch.hub_name("hf:unknown-8b") is None
+    assert launch.hub_name("hf:llama-3.1-8b", "hf:llama-3.1-8b") == "meta-llama/Llama-3.1-8B-Instruct"
+    assert launch.hub_name("hf:llama-3.1-8b", "hf:llama-3.1-8b,num_hidden_layers=2") is None
+    line = "meta-llama/Llama-3.1-8B-Instruct is the usual checkpoint of m on the hub; another of the same sizes takes the same times"
+    assert line in launch.said(flags("vllm"), ROW, "hf:llama-3.1-8b") and line not in launch.said(flags("vllm"), ROW, "hf:meta-llama/Llama-3.1-8B-Instruct")
     row = ROW | {"replicas": 3}
     assert launch.said(flags("vllm"), row, "net.py") == [
-        "the flags are those of vllm 0.33.0; the times are those of vllm v1 (--version names another)",
+        "the flags are those of vllm 0.33.0; the times are those of vllm v1 (--version names another), a version whose flags may differ: its --help lists "
+        "them",
         "p: start 3 of these servers, which share the requests",
         "MODEL: put the path of m or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name",
     ]  # fmt: skip
     assert launch.said(flags("trtllm"), ROW, "hf:a/b") == [
         "the flags were not checked, since the package of trtllm contains no parser; the times are those of vllm v1 (--version names another)"
     ]
+
+
+def test_equal_versions_need_no_warning() -> None:
+    assert "may differ" not in launch.said(flags("vllm"), ROW | {"engine_version": "v0.33.0"}, "hf:a/b")[0]
+
+
+def test_usual_names_have_the_architecture_of_their_model() -> None:
+    """The name on the hub finds the row of the short name."""
+    from charz.ingest.sources import architectures, hub
+
+    assert len(hub.NAMES) > 90
+    assert [short for short, name in hub.NAMES.items() if architectures.row(name) != architectures.row(short) or architectures.row(name) is None] == []
+
+
+def test_a_server_lists_formats_that_it_runs() -> None:
+    """llama.cpp reads files of its own formats; vLLM loads the format of any checkpoint."""
+    ours, of_vllm = (launch.Facts(flags(engine), (0.1, 512), {"m": ("hf:a/b", "fp8_scaled")}, {}) for engine in ("llama.cpp", "vllm"))
+    told = ours.lacking(ROW | {"precision": "fp8_block"})
+    assert told == "left out: p, fp8_block, which llama.cpp does not run: it runs bf16, fp16, mxfp4, q8_0, q4_k_m, q5_k_m, q6_k"
+    assert ours.lacking(ROW | {"precision": "q4_k_m"}) is of_vllm.lacking(ROW | {"precision": "fp8_block"}) is None
+    assert of_vllm.lacking(ROW | {"precision": "fp8_scaled"}) is None and of_vllm.lacking(ROW | {"precision": "q4_k_m"}) is not None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_page_contains_the_command_of_the_best_row(file: Path, tmp_path: Path) -> None:
+    """The cheapest of two batches, of the choices and of two rates, once; the printed table has no command."""
+    out = tmp_path / "page.html"
+    asked: dict[str, Any] = {"on": "t4,a10", "precision": "fp16", "html": out, "force": True}
+    with charz.open(file) as db:
+        for ask, options in (
+            (db.llm, {"batch": "1,8", "prompt": 64}),
+            (db.llm, {"tpot": "1s", "prompt": 64, "devices": 1}),
+            (db.serve, {"rate": "1,2", "input": 64}),
+        ):
+            rows = ask("decoder", output=32, **options, **asked)
+            page = out.read_text()
+            assert "vllm serve MODEL --dtype float16" in page and "This command starts the best server" in page
+            assert "launch" not in rows.columns
+        cheapest = rows.sort("million_tokens_usd")["hardware"][0]
+    assert f"This command starts the best server, on {cheapest}." in page
 
 
 @pytest.mark.filterwarnings("ignore")

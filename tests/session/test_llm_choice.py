@@ -11,6 +11,7 @@ import pytest
 
 from charz.schema.errors import CharzError
 from charz.session import Session
+from charz.session.ask import prices
 from charz.session.messages import Messages
 from charz.session.question import Question
 
@@ -75,6 +76,17 @@ def test_fp8_is_tried_after_16_bits_alone(db: Session, first: str, taken: set[st
     assert {precision for *_, precision in db._targets(["h100_sxm5_80"], question, (first, "fp8"), set())} == taken
 
 
+def test_formats_that_a_server_lacks_are_left_out(db: Session, said: list[str]) -> None:
+    """llama.cpp, which runs on processors, has files of bf16 and fp16, not of fp8. A named precision is not changed."""
+    said.clear()
+    asked = ("fp8", "bf16", "fp16")
+    assert {precision for *_, precision in db._targets(["i7_13700k"], Question(serves=True), asked, set())} <= {"bf16", "fp16"}
+    (line,) = [line for line in said if line.startswith("left out: fp8 under llama_cpp, which runs bf16, fp16,")]
+    assert "q4_k_m" in line
+    named = Question(serves=True, precisions=["fp8"])
+    assert {precision for *_, precision in db._targets(["i7_13700k"], named, ("fp8",), set())} == {"fp8"}
+
+
 def test_a_lost_server_has_one_reason(db: Session) -> None:
     lost = db.llm("decoder", on="t4,a10", devices=1, tpot="1ns", prompt=64, output=32, lost=True)
     assert dict(lost.select("hardware", "reason").iter_rows()) == dict.fromkeys(("t4", "a10"), "TPOT above the limit at batch 1")
@@ -83,9 +95,28 @@ def test_a_lost_server_has_one_reason(db: Session) -> None:
 
 def test_parts_without_a_server_are_left_out_of_choices(db: Session, said: list[str]) -> None:
     said.clear()
-    asked = db._serving_parts()
+    asked = db._serving_parts("all", [])
     assert "t4" in asked and not {"tpu_v1", "kpu_t64"} & set(asked)
     assert any("on which no server of language models runs" in line for line in said)
+
+
+def test_a_choice_is_among_parts_of_data_centers(db: Session, said: list[str]) -> None:
+    """The RTX 4090 is a consumer's part with a rent. A backend that a part lacks leaves it out, too."""
+    said.clear()
+    found = {among: set(db._serving_parts(among, [])) for among in ("datacenter", "rented", "all")}
+    assert "rtx4090" in found["rented"] - found["datacenter"] and {"t4", "h100_sxm5_80"} <= found["datacenter"] & found["rented"]
+    assert found["datacenter"] | found["rented"] <= found["all"]
+    assert any("which are no parts of data centers; --among rented or all chooses among others" in line for line in said)
+    assert any("which have no stated rent; --among datacenter or all chooses among others" in line for line in said)
+    assert "i7_13700k" in found["all"] and "i7_13700k" not in db._serving_parts("all", ["vllm"])
+    assert db.llm("decoder", devices=1, **ASKED)["hardware"].is_in(found["datacenter"]).all()
+
+
+def test_parts_that_are_sold_in_nodes(db: Session) -> None:
+    """An H100 SXM is sold in nodes of 8, a T4 alone."""
+    told = prices.of_nodes(db.connection(), [("h100_sxm5_80", 8), ("h100_sxm5_80", 2), ("t4", 3)])
+    assert told == ["priced by the share of a node that is sold whole: h100_sxm5_80 (8 devices)"]
+    assert prices.of_nodes(db.connection(), [("h100_sxm5_80", 16), ("t4", 1)]) == []
 
 
 def test_numbers_of_devices_that_no_link_joins(db: Session, said: list[str]) -> None:

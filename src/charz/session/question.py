@@ -44,6 +44,9 @@ DEFAULT_MODE = "default"
 DEFAULT_BATCHES = (1, 8, 64)
 """Batches compared by commands that recommend a batch."""
 
+ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
+"""Backend of each server that `--launch` names."""
+
 HALVES = ("bf16", "fp16")
 """Policies of 16 bits."""
 

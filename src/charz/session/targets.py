@@ -11,7 +11,7 @@ from charz.schema.errors import CharzError, some, unknown_name
 
 from . import releases
 from .opened import Opened
-from .question import DEFAULT_MODE, HALVES, SINGLE, Question
+from .question import DEFAULT_MODE, ENGINES, HALVES, SINGLE, Question
 
 if TYPE_CHECKING:
     from charz.sql.scopes import Triple
@@ -239,6 +239,8 @@ class Targets(Opened):
             and (precision in precisions or precision in assumed_by_part.get(part, ()))
             and (backend == assumed[part, precision] if (part, precision) in assumed else backend in backends[part])
         }
+        if question.serves and not question.precisions:
+            able = self._launched_formats(able, {*question.beside, *precisions[:1]})
         if not question.precisions and question.is_first:
             computed: dict[str, set[str]] = {}
             for part, _, precision in able:
@@ -252,6 +254,18 @@ class Targets(Opened):
             usual = self._usual_policies(untrained)
             able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
         return sorted(able)
+
+    def _launched_formats(self, able: set[Triple], told: Collection[str]) -> set[Triple]:
+        """Filter the targets of servers that convert a checkpoint to files of their own, in other formats. Report the formats in `told` that are
+        left out."""
+        query = "SELECT engine, list(value ORDER BY value) FROM launch_flag WHERE setting = 'precision' GROUP BY engine"
+        found = self.connection().execute(query).fetchall()
+        formats = {ENGINES[engine]: values for engine, values in found if "stored" not in values}
+        lacking = {target for target in able if target[2] not in formats.get(target[1], [target[2]])}
+        for backend in sorted({backend for _, backend, precision in lacking if precision in told}):
+            others = ", ".join(sorted({precision for _, name, precision in lacking if name == backend and precision in told}))
+            self.messages.remark(f"left out: {others} under {backend}, which runs {', '.join(formats[backend])}")
+        return able - lacking
 
     def _linked(self, targets: list[Triple], question: Question) -> list[Triple]:
         """Filter the targets of a question that includes the transfer of inputs: only host processors and parts with a link to the host can receive

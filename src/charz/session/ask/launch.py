@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from charz.schema.errors import CharzError
 
-from ..question import HALVES
+from ..question import ENGINES, HALVES
 from .mix import Mix
 
 if TYPE_CHECKING:
     import duckdb
-
-ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.cpp": "llama_cpp"}
-"""Backend of each server that `--launch` names."""
 
 COLUMNS = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "split", "replicas", "batch", "context", "launch")
 
@@ -56,6 +53,13 @@ class Facts:
         memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
         return cls(flags, server, {model: (source, stored) for model, source, stored in models}, memory)
 
+    def lacking(self, row: Record) -> str | None:
+        """Tell that the server does not run the format of a row, and which it runs; None if it does."""
+        known = [flag["value"] for flag in self.flags if flag["setting"] == "precision"]
+        if row["precision"] in known or ("stored" in known and row["precision"] == self.origin[row["model"]][1]):
+            return None
+        return f"left out: {row['hardware']}, {row['precision']}, which {self.flags[0]['engine']} does not run: it runs {', '.join(known)}"
+
     def command(self, row: Record, degrees: Mapping[str, int], mixes: Sequence[Mix], chunk: int | None = None) -> tuple[str, list[str]]:
         """Return the command of a row, and what a reader must know of it. `chunk` replaces the server's own."""
         source, stored = self.origin[row["model"]]
@@ -72,10 +76,15 @@ def backend(engine: str, named: Sequence[str]) -> str:
     return ENGINES[engine]
 
 
-def hub_name(source: str) -> str | None:
-    """Return the name on the hub of a model that was ingested from `hf:OWNER/NAME`; None for another source."""
+def hub_name(source: str, model: str = "") -> str | None:
+    """Return the name on the hub of a model that was ingested from `hf:OWNER/NAME`, or the usual one of a shipped configuration; None for another
+    source, and for a configuration with changed sizes, which the model's name tells."""
+    from charz.ingest.sources import hub
+
     kind, _, name = source.partition(":")
-    return name if kind == "hf" and re.fullmatch(r"[\w.-]+/[\w.-]+", name) else None
+    if kind != "hf" or "=" in model:
+        return None
+    return name if re.fullmatch(r"[\w.-]+/[\w.-]+", name) else hub.NAMES.get(name)
 
 
 def settings(
@@ -98,7 +107,7 @@ def settings(
         activations = used[0] - used[1] - used[2] - free * dram_byte
         static = math.floor(100.0 * (1.0 - free - max(activations, 0.0) / dram_byte)) / 100.0
     return {
-        "model": hub_name(source) or PLACE, **degrees, "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
+        "model": hub_name(source, row["model"]) or PLACE, **degrees, "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
         "length": length, "requests": requests, "replica_requests": math.ceil(requests / degrees["data"]), "all_length": length * requests,
         "chunk": None if chunk is None else int(chunk), "memory": round(1.0 - free, 2), "static": static,
     }  # fmt: skip
@@ -135,12 +144,34 @@ def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
     packages = sorted({(flag["package"], flag["package_version"]) for flag in flags if flag["package"]})
     times = f"the times are those of {row['backend']} {row['engine_version']} (--version names another)"
     if packages:
-        ((name, version),) = packages
-        lines = [f"the flags are those of {name} {version}; {times}"]
+        ((package, version),) = packages
+        is_same = version == str(row["engine_version"]).removeprefix("v")
+        differs = "" if is_same else ", a version whose flags may differ: its --help lists them"
+        lines = [f"the flags are those of {package} {version}; {times}{differs}"]
     else:
         lines = [f"the flags were not checked, since the package of {flags[0]['engine']} contains no parser; {times}"]
     if row.get("replicas", 1) > 1:
         lines.append(f"{row['hardware']}: start {row['replicas']} of these servers, which share the requests")
-    if hub_name(source) is None:
+    name = hub_name(source, row["model"])
+    if name is not None and source != f"hf:{name}":
+        lines.append(f"{name} is the usual checkpoint of {row['model']} on the hub; another of the same sizes takes the same times")
+    if name is None:
         lines.append(f"{PLACE}: put the path of {row['model']} or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name")
     return lines
+
+
+def best(rows: Sequence[Record]) -> Record | None:
+    """Return the row whose command a page contains: the first that a server runs, fits and has time for all requests."""
+    return next(
+        (
+            row for row in rows
+            if row["backend"] in ENGINES.values() and row.get("phase", "decode") == "decode" and row.get("fits_device", True)
+            and row.get("weight_byte") is not None and not row.get("is_saturated")
+        ),
+        None,
+    )  # fmt: skip
+
+
+def engine_of(row: Record) -> str:
+    """Return the name of `--launch` for the backend of a row."""
+    return next(engine for engine, backend in ENGINES.items() if backend == row["backend"])

@@ -31,6 +31,7 @@ from ..parameters import (
 from ..question import SERVED_PRECISIONS, Question
 from . import choice, lost, mix, prices, splits
 from . import launch as launches
+from .tried import Limits
 
 if TYPE_CHECKING:
     from charz.schema.catalog.devices import DeviceSplit
@@ -40,6 +41,9 @@ _SPLIT = (
     "samples", "latency_s", "tokens_per_s", "token_j", "million_tokens_usd", "step_limit", "work_s", "tensor_s", "expert_s", "context_s",
     "send_s", "host_s", "weight_byte", "expert_read_byte", "kv_cache_byte", "peak_memory_byte", "fits_device", "is_simulated",
 )  # fmt: skip
+
+AMONG = ("datacenter", "rented", "all")
+"""Classes of parts among which a choice without named parts is made."""
 
 POWERS_OF_TWO = f"1:{splits.MOST_DEVICES}"
 """Degrees that are tried where none is named."""
@@ -79,7 +83,7 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
     return (row["model"], value is None, value or 0.0, *(row[name] for name in keys))
 
 
-def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: choice.Limits, prompt: int) -> str:
+def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int) -> str:
     """Return the command that replays the arrivals of a choice at length."""
     split = degrees[row["split"]]
     given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
@@ -125,6 +129,10 @@ class Llm(Core):
             Text("Numbers of all devices: 8, 1,2,4 or 1:8 (doubling). Tensor parallel takes what --pipeline, --expert and --spread leave; "
                  "within limits, several equal servers may share them."),
         ] = None,
+        among: Annotated[
+            Literal["datacenter", "rented", "all"],
+            Text("Parts of a choice without --on: of data centers, those that are rented out, or all, also gaming cards and workstations."),
+        ] = "datacenter",
         smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1, 2, 4, 8 and 16 unless --devices names others.")] = False,
         tensor: Annotated[Sizes | None, Text("Devices that share each kernel.")] = None,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
@@ -155,9 +163,9 @@ class Llm(Core):
         and both times; messages tell why other parts lost, and --lost lists them all. A million output tokens cost what all devices cost while they
         generate them at this rate, with prompts and idle time; the saturated cost is that at the largest rate. Choices try the model's 16 bits and fp8,
         batches 1 to 256, and 1, 2, 4 and 8 devices, pipelines and distributed experts up to 64 devices, or --devices in all. At a rate the queue of
-        each listed choice is replayed, and 99 % of its requests meet the limits. Without --on, they
-        are the parts on which a server of language models runs. --tensor, --pipeline, --expert or --spread alone list prompts and steps of these splits,
-        with the time to the result and the tokens a second of all devices.
+        each listed choice is replayed, and 99 % of its requests meet the limits. Without --on, choices are among parts of data centers on which a
+        server of language models runs, or those of --among. --tensor, --pipeline, --expert or --spread alone list prompts and steps of these
+        splits, with the time to the result and the tokens a second of all devices.
 
         --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
         and no flag sets, and the version of the server whose flags were compared.
@@ -197,7 +205,7 @@ class Llm(Core):
             if not is_spread or run["context"] == (asked_mix.prompt if run["phase"] == "prefill" else asked_mix.context)
             if not is_choice or run["phase"] == "decode" or run["batch"] == 1
         ]
-        parts = names(on) or (self._serving_parts() if (is_choice or smallest) and not backend else [])
+        parts = names(on) or (self._serving_parts(one_of("among", among, AMONG), names(backend)) if is_choice or smallest else [])
         question = Question(
             asked,
             self._large_enough(asked, parts, counts) if smallest else parts,
@@ -217,9 +225,12 @@ class Llm(Core):
             found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest)
             top = top or (NODES_SHOWN if smallest else None)
         else:
-            limits = choice.Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget, tuple(sizes(devices))) if is_choice else None
+            limits = Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget, tuple(sizes(devices))) if is_choice else None
             found, known = self._served_split(question, made, limits, lost, asked_mixes[0].prompt)
-        found = found if launch is None else self._launched(found, known, launch, asked_mixes)
+        if launch is not None:
+            found = self._launched(found, known, launch, asked_mixes)
+        elif html is not None and not lost:
+            found = self._best_launched(found, known, asked_mixes)
         return found if top is None else self.cut(found, top, "rows")
 
     def _splits(
@@ -238,16 +249,32 @@ class Llm(Core):
             raise CharzError("no split", where, "--tensor, --pipeline, --expert and --spread take other numbers", "name a multiple of their product")
         return made
 
-    def _serving_parts(self) -> list[str]:
-        """Return the parts on which a server of language models runs, and report the others."""
-        query = "SELECT DISTINCT hardware FROM supported_backend WHERE serves"
-        serving = {name for (name,) in self.connection().execute(query).fetchall()}
+    def _serving_parts(self, among: str, backends: Sequence[str]) -> list[str]:
+        """Return the parts on which a server of language models runs, of the class that is asked for, and report the others."""
+        query = "SELECT DISTINCT hardware FROM supported_backend WHERE serves AND (len(?) = 0 OR list_contains(?, backend))"
+        serving = {name for (name,) in self.connection().execute(query, [backends, backends]).fetchall()}
         known = self._names("hardware")
         if not serving.intersection(known):
             return []
         if others := [name for name in known if name not in serving]:
             self.messages.remark(f"left out: {some(others, 3)}, on which no server of language models runs; --on names them")
-        return [name for name in known if name in serving]
+        found = [name for name in known if name in serving]
+        asked = [name for name in found if name in self._of_class(among)]
+        if among == "all" or not asked:
+            return found
+        if others := [name for name in found if name not in asked]:
+            other = {"datacenter": "rented", "rented": "datacenter"}[among]
+            told = {"datacenter": "which are no parts of data centers", "rented": "which have no stated rent"}[among]
+            self.messages.remark(f"left out: {some(others, 3)}, {told}; --among {other} or all chooses among others")
+        return asked
+
+    def _of_class(self, among: str) -> set[str]:
+        """Return the parts of a class of `--among`."""
+        markets = "SELECT hardware FROM hardware WHERE market IN ('datacenter', 'server')"
+        rented = "SELECT hardware FROM part_price WHERE price_kind = 'rent'"
+        if among == "all":
+            return set(self._names("hardware"))
+        return {name for (name,) in self.connection().execute(rented if among == "rented" else markets).fetchall()}
 
     def _large_enough(self, models: list[str], parts: list[str], counts: Sequence[int]) -> list[str]:
         """Return the parts whose devices together have room for weights of 4 bits, and report the others. No format of weights has fewer bits."""
@@ -275,7 +302,7 @@ class Llm(Core):
                 self.messages.warn(f"left out: {count} devices on {some(list(most), 3)}: {told}{further}")
 
     def _served_split(
-        self, question: Question, made: list[DeviceSplit], limits: choice.Limits | None, is_lost: bool, prompt: int
+        self, question: Question, made: list[DeviceSplit], limits: Limits | None, is_lost: bool, prompt: int
     ) -> tuple[Rows, dict[str, dict[str, int]]]:
         """Return the rows of servers that run on several devices, or the choices within limits, and the degrees of each split."""
         self.stays_here("serving over devices")
@@ -298,6 +325,8 @@ class Llm(Core):
         if not found.choices:
             self.messages.warn("no choice meets the limits")
         for line in (*lost.lines(found.lost, found.choices), *prices.said({row["hardware"]: row["price_kind"] for row in found.choices})):
+            self.messages.remark(line)
+        for line in prices.of_nodes(self.connection(), [(row["hardware"], row["devices"]) for row in found.choices]):
             self.messages.remark(line)
         self._say_choices(question, found)
         if limits.rate and found.choices:
@@ -324,6 +353,9 @@ class Llm(Core):
             if not row.get("fits_device", True):
                 self.messages.warn(f"left out: {row['hardware']}, {row['precision']}, batch {row['batch']}, which does not fit")
                 continue
+            if told := facts.lacking(row):
+                self.messages.warn(told)
+                continue
             of_split = degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
             words, notes = facts.command(row, of_split, asked)
             found.append({**row, "launch": words})
@@ -332,6 +364,23 @@ class Llm(Core):
         paged, columns = (*answered.columns, "launch"), tuple(name for name in launches.COLUMNS if name in ("launch", *answered.columns))
         whole, short = ([tuple(row[name] for name in each) for row in found] for each in (paged, columns))
         return Rows(columns, short, answered.views, texts=answered.texts, page=Rows(paged, whole, answered.views, texts=answered.texts), beside=answered.beside)
+
+    def _best_launched(self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], asked: Sequence[mix.Mix]) -> Rows:
+        """Add the command of the best row to a page: that of the least cost, or the first one."""
+        rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+        cost = next((name for name in ("million_output_tokens_usd", "million_mixed_tokens_usd") if name in answered.columns), None)
+        ordered = rows if cost is None else sorted(rows, key=lambda row: (row[cost] is None, row[cost] or 0.0))
+        row = launches.best(ordered)
+        if row is None:
+            return answered
+        facts = launches.Facts.read(self.connection(), launches.engine_of(row))
+        if facts.lacking(row) is not None:
+            return answered
+        words, notes = facts.command(row, degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}, asked)
+        for line in notes:
+            self.messages.remark(line)
+        whole = [(*each.values(), words if each is row else None) for each in rows]
+        return replace(answered, page=Rows((*answered.columns, "launch"), whole, answered.views, texts=answered.texts))
 
     def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""

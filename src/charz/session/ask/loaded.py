@@ -5,14 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..quantities import quantity
 from . import lost, queue
 from .lost import Loss
-
-if TYPE_CHECKING:
-    from .choice import Candidate, Limits
+from .tried import Candidate, Limits, order, over_budget
 
 SAMPLE = 4_000
 """Number of random arrivals in a replay: `serve` replays more."""
@@ -26,8 +24,6 @@ def settled(best: Sequence[Candidate], limits: Limits, servers: Collection[tuple
 
     At a rate the queue of each is replayed. One that is above the limits gets more servers and waits until it is the cheapest again.
     """
-    from .choice import order, over_budget
-
     heap = [(order(one.choice), i, one) for i, one in enumerate(best)]
     heapq.heapify(heap)
     front: list[dict[str, Any]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from charz.schema.errors import some
@@ -38,3 +38,19 @@ def said(kinds: Mapping[str, str | None]) -> list[str]:
     if unknown:
         lines.append(f"no price is known of {some(unknown, 3)}; `charz compare --price --rent PART=USD` states one")
     return lines
+
+
+SOLD_IN_NODES = ("SXM", "OAM", "NVL")
+"""Beginnings of the form factors of parts that are sold and rented in whole nodes; fewer are rented as a share of one."""
+
+
+def of_nodes(connection: DuckDBPyConnection, choices: Sequence[tuple[str, int]]) -> list[str]:
+    """Tell which choices, each a part and its number of devices, are no whole number of the nodes in which the part is sold."""
+    devices = dict(connection.execute("SELECT of_part, MAX(node_device_count) FROM network GROUP BY of_part").fetchall())
+    forms = dict(connection.execute("SELECT hardware, form_factor FROM hardware").fetchall())
+    nodes = {part: devices.get(part) or devices.get("*") or 1 for part, _ in choices if forms[part].startswith(SOLD_IN_NODES)}
+    parts = sorted({part for part, count in choices if count % nodes.get(part, 1)})
+    if not parts:
+        return []
+    told = ", ".join(f"{part} ({nodes[part]:g} devices)" for part in parts)
+    return [f"priced by the share of a node that is sold whole: {told}"]

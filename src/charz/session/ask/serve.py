@@ -177,10 +177,19 @@ class Serve(Core):
         else:
             place = [COLUMNS.index(name) for name in ("devices", "device_count", "split", "rate_per_s", "concurrency")]
             rows.sort(key=lambda row: (*map(str, row[1:4]), *(row[i] or 0 for i in place)))
-        if launch is None:
-            return Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS)
-        commands = {tuple(row[1:7]): row[-1] for row in self._commands(found, launch, given).fetch()}
-        return Rows((*COLUMNS, "launch"), [(*row, commands[row[1:7]]) for row in rows], ("llm_serving",), texts=TEXTS)
+        answered = Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS)
+        if html is None:
+            return answered
+        best = None if launch else launches.best([dict(zip(COLUMNS, row, strict=True)) for row in sorted(rows, key=_cost)])
+        engine = launch or (launches.engine_of(best) if best else None)
+        if engine is None:
+            return answered
+        meant = [one for one in found if best is None or (*one[1], *devices_of(one[0])) == tuple(best[name] for name in COLUMNS[1:8])]
+        commands = {tuple(row[1:8]): row[-1] for row in self._commands(meant, engine, given).fetch()}
+        is_listed = [best is None or row == tuple(best.values()) for row in rows]
+        launched = [(*row, commands.get(row[1:8]) if listed else None) for row, listed in zip(rows, is_listed, strict=True)]
+        page = Rows((*COLUMNS, "launch"), launched, ("llm_serving",), texts=TEXTS)
+        return page if launch else replace(answered, page=page)
 
     def _loads(self, server: Server, plan: Plan, part: str, rates: Sequence[float], flights: Sequence[int]) -> list[Asked]:
         """Answer for each load of a question, or for the largest rate within its objectives; report loads that the server does not bear."""
@@ -280,6 +289,9 @@ class Serve(Core):
                 "model": self.model_name(plan.model), "engine_version": costs["engine_version"], "kv_precision": costs["kv_precision"],
                 "samples": int(server.most), "context": plan.context, "replicas": plan.servers, **memory_of(server, costs),
             }  # fmt: skip
+            if told := facts.lacking(row):
+                self.messages.warn(told)
+                continue
             degrees = {"tensor": plan.tensor, "pipeline": plan.stages, "data": plan.expert, "expert": plan.expert}
             longest = plan.input + plan.output if given is None else max(map(sum, zip(given.prompts, given.outputs, strict=True)))
             words, notes = facts.command(row, degrees, [Mix(longest, 0, plan.context, longest)], plan.chunk)
@@ -439,6 +451,12 @@ def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> t
     for name, each in replayed.items():
         found |= dict(zip((f"{name}_{word}_s" for word in ("mean", "p50", "p90", "p99")), queue.summary(each), strict=True))
     return tuple(found[name] for name in COLUMNS[COLUMNS.index("rate_per_s") :])
+
+
+def _cost(row: Sequence[Any]) -> tuple[bool, bool, float]:
+    """Return the place of a row: those within the objectives first, then the cheapest."""
+    met, usd = (row[COLUMNS.index(name)] for name in ("met_fraction", "million_tokens_usd"))
+    return met is not None and met < queue.MET, usd is None, usd or 0.0
 
 
 def _is_limited(plan: Plan) -> bool:
