@@ -14,6 +14,7 @@ WITH steps AS (
         m.activation_byte,
         m.scratch_byte,
         m.peak_memory_byte,
+        CASE WHEN x.backend IS NULL THEN 0e0 ELSE x.context_byte END AS context_byte,
         h.dram_byte AS device_byte,
         h.is_simulated,
         CASE
@@ -112,6 +113,9 @@ SELECT
     s.activation_byte,
     s.scratch_byte,
     s.peak_memory_byte,
+    -- Memory of the process's context, which a device needs in addition to the split's (`part_context`); 0 for a backend without a row,
+    -- null when unknown. [byte]
+    s.context_byte,
     -- Capacity of the part's main memory. [byte]
     s.device_byte,
     -- True if the split fits the part's main memory together with the context of the process (`part_context`); null if a rule of

@@ -35,6 +35,7 @@ def test_layers_of_memory() -> None:
     assert answered.layers(ROW, (80e9, 0.1)) == pytest.approx({"weights": 16e9, "KV cache": 4e9, "activations": 2e9, "reserve": 8e9})
     trained = {"weight_byte": 1.0, "gradient_byte": 2.0, "optimizer_byte": 4.0, "activation_byte": 8.0, "scratch_byte": 16.0, "peak_memory_byte": 31.0}
     assert answered.layers(trained, (80e9, 0.1)) == {"weights": 1, "gradients": 2, "optimizer": 4, "activations": 8, "scratch": 16}
+    assert answered.layers(trained | {"context_byte": 3.0}, (80e9, 0.1))== answered.layers(trained, (80e9, 0.1)) | {"context": 3}
     assert answered.layers({"peak_memory_byte": 5.0}, (None, None)) == {"in use": 5.0}
 
 

@@ -15,7 +15,7 @@ from ..core import Core
 from ..paging import paged
 from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Precisions, Sequences, Sizes, Text, Top
 from ..quantities import UNKNOWN, quantity, significant, size
-from ..question import Question
+from ..question import HALVES, Question
 from ..scoped import Scoped
 from . import prices, splits
 
@@ -58,7 +58,7 @@ _SECTIONS = {
     ),
     "memory": (
         *_RUN, "weight_byte", "gradient_byte", "optimizer_byte", "activation_byte", "scratch_byte",
-        "peak_memory_byte", "device_byte", "fits_device",
+        "peak_memory_byte", "context_byte", "device_byte", "fits_device",
     ),
 }  # fmt: skip
 """Columns of each section."""
@@ -78,7 +78,13 @@ _LEAST = (
 _PLAIN = f"MAX(CASE WHEN recompute = 'none' THEN peak_memory_byte END) OVER (PARTITION BY {', '.join(_DEGREES)}) AS plain_byte"
 """Column of the memory that a split needs without recomputation. [byte]"""
 
-_HIDDEN = (_PLAIN, "device_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting")
+_SAVING = f"QUALIFY recompute <> 'selective' OR peak_memory_byte < COALESCE({_PLAIN.removesuffix(' AS plain_byte')}, peak_memory_byte + 1e0)"
+"""Clause that leaves out selective recomputation where it saves no memory over none."""
+
+_HIDDEN = (
+    _PLAIN, "device_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting", "frozen_precision AS frozen",
+    "recompute AS repeated", "tensor * pipeline AS shares", "micro_batches AS rounds", "step_s AS whole_step_s",
+)  # fmt: skip
 """Columns of which messages alone tell."""
 
 MOST_TOLD = 6
@@ -175,7 +181,7 @@ class Train(Core):
             raise CharzError("too many splits", f"{len(made):,}", f"at most {MOST_SPLITS:,} are possible")
         splits.hold(scoped, made)
         limit = "" if global_batch is None else f"WHERE global_batch = {global_batch}"
-        least = "" if stated else _LEAST
+        least = _SAVING if stated else _LEAST
         order = "ORDER BY samples_per_s * GREATEST(sequence, 1) DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
         columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
@@ -187,9 +193,30 @@ class Train(Core):
             self.messages.remark(_budget(found, tokens))
         records = [dict(zip(every.columns, row, strict=True)) for row in rows]
         owned = prices.said(prices.of(self.connection(), [row["hardware"] for row in records]))
-        for line in (*lacking(records), *([] if stated else recomputing(records)), *owned):
+        explained = self._unsaved(scoped, stated) if stated else recomputing(records)
+        for line in (*lacking(records), *explained, *self._unpacked(records), *owned):
             self.messages.remark(line)
         return found
+
+    def _unsaved(self, scoped: Scoped, stated: Sequence[str]) -> list[str]:
+        """Tell that selective recomputation is left out where it saves no memory."""
+        if not {"none", "selective"} <= set(stated):
+            return []
+        peaks = f"SELECT recompute, peak_memory_byte, {_PLAIN} FROM training_step"
+        query = f"SELECT COUNT(*) FROM ({peaks}) AS p WHERE recompute = 'selective' AND peak_memory_byte >= plain_byte"
+        told = "selective recomputation, which saves no memory: the attention of this backend keeps no scores"
+        return [f"left out: {told}"] if scoped.value(query) else []
+
+    def _unpacked(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Tell the least time that frozen weights in fewer than 16 bits take to unpack, which steps leave out."""
+        row = next((row for row in rows if row["is_fitting"] and row["frozen"] not in (None, *HALVES, "fp32")), None)
+        if row is None:
+            return []
+        query = "SELECT parameter_count FROM model WHERE model = ?"
+        ((parameters,),) = self.connection().execute(query, [row["model"]]).fetchall()
+        query = "SELECT dram_byte_per_s FROM part WHERE hardware = ?"
+        ((byte_per_s,),) = self.connection().execute(query, [row["hardware"]]).fetchall()
+        return [unpacking(row, parameters, byte_per_s)]
 
     def _recomputing(self, models: list[str]) -> list[str]:
         """Return those of the models whose code recomputes."""
@@ -271,6 +298,17 @@ def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = list(dict.fromkeys(lines))
     further = [f"{len(lines) - MOST_TOLD} further rows recompute for the same reason"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *further, "--recompute none,selective,full compares"] if lines else []
+
+
+def unpacking(row: Mapping[str, Any], parameters: float, byte_per_s: float | None) -> str:
+    """Tell the least time in which a device writes its frozen weights in 16 bits before their products: once in the forward pass, once in the
+    backward pass, and once more where all is recomputed (Dettmers et al. 2023, "QLoRA", section 3: weights are dequantized for each product)."""
+    told = f"{row['frozen']} weights are unpacked to 16 bits before each product, which these times leave out"
+    if not byte_per_s or not row["whole_step_s"]:
+        return told
+    passes = 3 if row["repeated"] == "full" else 2
+    least_s = 2.0 * parameters / row["shares"] * passes * row["rounds"] / byte_per_s
+    return f"{told}: at least {quantity(least_s, 's')} of writes on {row['hardware']}, {100 * least_s / row['whole_step_s']:.0f} % of its step"
 
 
 def _whole(tokens: float | None) -> tuple[str, ...]:

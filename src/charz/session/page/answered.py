@@ -215,15 +215,17 @@ def _cost(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section
 
 
 def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, float]:
-    """Return the parts of the memory of a row. What no column names are activations, after the share that a server leaves free."""
+    """Return the parts of the memory of a row. What no column names are activations, after the share that a server leaves free. The context of the
+    process of a training is not part of the row's peak."""
     capacity, free = device
     known = {word: float(row[column]) for column, word in _LAYERS.items() if row.get(column) is not None}
     reserve = (free or 0.0) * capacity if "kv_cache_byte" in row and capacity is not None else 0.0
     rest = row["peak_memory_byte"] - sum(known.values()) - reserve
+    context = {"context": float(row["context_byte"])} if row.get("context_byte") else {}
     if rest > 0.0:
         name = "activations" if known else "in use"
         known[name] = known.get(name, 0.0) + rest
-    return known | ({"reserve": reserve} if reserve else {})
+    return known | ({"reserve": reserve} if reserve else {}) | context
 
 
 def _memory(rows: Sequence[Record], devices: Mapping[tuple[str, str], tuple[float | None, float | None]]) -> Section | None:
