@@ -217,6 +217,11 @@ SCOPE_U = 2.0
 """Further time per scope for planning. [U]"""
 
 
+def answered(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the models that have answers at hand."""
+    return [model for (model,) in connection.execute(f"SELECT DISTINCT model FROM {table(connection)} ORDER BY model").fetchall()]
+
+
 def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None = None) -> Missing:
     """Find every stored run, of some models, on every part without an answer at hand. Models without any answers share a scope."""
     wanted = "TRUE" if models is None else f"r.model IN {listed(models)}"
@@ -232,10 +237,10 @@ def missing(connection: duckdb.DuckDBPyConnection, models: Sequence[str] | None 
     """
     rows = connection.execute(query).fetchall()
     parts: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    answered = {model for (model,) in connection.execute(f"SELECT DISTINCT model FROM {table(connection)}").fetchall()}
-    new = list(dict.fromkeys(row[0] for row in rows if row[0] not in answered))
+    known = set(answered(connection))
+    new = list(dict.fromkeys(row[0] for row in rows if row[0] not in known))
     for model, part, scenarios, _, _ in rows:
-        if model in answered:
+        if model in known:
             parts.setdefault((model, tuple(scenarios)), []).append(part)
     lacking: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
     for (model, scenarios), named in parts.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -31,6 +32,10 @@ eight language models in one transaction once ran out of `MEMORY_GB`."""
 
 KERNELS_AT_ONCE = 300_000
 """Kernels on parts that are costed together: 2.7 times as many of DenseNet-121 need all of `MEMORY_GB`, measured."""
+
+QUEUED_SHARE = 0.2
+"""Memory of a kernel in the host's launch queue relative to that of a shape, of which a kernel of its own has both: about 400 byte, where
+intermediate results of a shape take 2 kB. With 1,250,000 kernels of a language model on parts 0.6 GB were used."""
 
 KERNELS_PER_SUM = 8
 """Kernels that take as much memory as the sums of one run on one part: networks of three kernels ran out of memory, measured."""
@@ -250,17 +255,27 @@ def _blocks(
     of_parts = {relation.name for relation in known.of(*MODELS)}
     is_of_parts = bool(known.upstream(wanted) & of_parts)
     weights = _weights(connection, scope, is_of_parts)
+    is_of_kernels = any("kernel_id" in r.grain for r in known.of(*MODELS) if r.name in known.upstream(wanted))
+    shares = {} if is_of_kernels or not is_of_parts else _shape_shares(connection)
     found: list[tuple[Scope, list[Sequence[str]]]] = []
     for models, rows in _packed_runs(weights, scope):
         numbers = None if rows is None else {row["scenario_id"] for row in rows}
         block = dataclasses.replace(scope, models=models, scenarios=rows) if models is not None else scope
         of_part: Counter[str] = Counter()
         for model in models or ():
-            for number, _, kernels, _ in weights[model]:
+            for number, row, kernels, _ in weights[model]:
                 if numbers is None or number in numbers:
-                    of_part.update({part: count + KERNELS_PER_SUM for part, count in kernels.items()})
+                    share = QUEUED_SHARE + (1.0 - QUEUED_SHARE) * shares.get((model, row["backend"]), 1.0)
+                    of_part.update({part: math.ceil(share * count) + KERNELS_PER_SUM for part, count in kernels.items()})
         found.append((block, list(_packed(of_part, KERNELS_AT_ONCE)) if is_of_parts else [()]))
     return found or [(scope, [scope.hardware or ()])]
+
+
+def _shape_shares(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], float]:
+    """Return the number of distinct shapes per kernel in the stored runs of each model under each backend: a sum over a run costs each shape
+    once."""
+    query = "SELECT run.model, run.backend, COUNT(*) / SUM(kernel_count) FROM shape GROUP BY run.model, run.backend"
+    return {(model, backend): share for model, backend, share in connection.execute(query).fetchall()}
 
 
 Weight = tuple[int, Mapping[str, Any], Mapping[str, int], int]

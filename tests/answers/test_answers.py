@@ -358,6 +358,43 @@ def test_much_work_is_left_to_refresh(path: Path, monkeypatch: pytest.MonkeyPatc
         assert db.refresh().is_empty()
 
 
+def test_a_model_without_answers_leaves_the_others_theirs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of 2 U for a model without any answers and 2 U for a deleted part exceed 3 U together: only the part is filled."""
+    from charz.session import opened
+
+    said: list[str] = []
+    with Session(path, messages=Messages(remark=said.append)) as db:
+        with db.changing(create=False, fills=False) as connection:
+            connection.execute("DELETE FROM answer.stored WHERE model = 'other' OR (model = 'small' AND hardware = 't4')")
+        lacking = answers.missing(db.connection(), ["small"]).count
+        left = answers.missing(db.connection(), ["other"]).count
+        monkeypatch.setattr(opened, "FILLED_U", 3.0)
+        with db.changing(create=False):
+            pass
+        assert lacking > 0 and left > 0 and answers.answered(db.connection()) == ["decoder", "small"]
+        assert answers.missing(db.connection()).count == left
+    assert f"{lacking:,} answers at hand filled" in said
+    assert f"{left:,} answers at hand are missing: `charz refresh` fills them" in said
+
+
+def test_a_portion_of_sums_has_room_by_distinct_shapes(connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten equal kernels take as much memory as a shape of 1 + 9 * 0.2 kernels in sums over runs, and as ten where each kernel has a row."""
+    monkeypatch.setattr(evaluate, "KERNELS_AT_ONCE", 100)
+    monkeypatch.setattr(evaluate, "_weights", lambda *_: {"m": [(1, {"backend": "eager"}, dict.fromkeys(range(60), 10), 10)]})
+    monkeypatch.setattr(evaluate, "_shape_shares", lambda _: {("m", "eager"): 0.1})
+    monkeypatch.setattr(evaluate, "KERNELS_PER_SUM", 0)
+    scope = scopes.Scope(models=["m"])
+    # ceil(10 * (0.2 + 0.8 * 0.1)) = 3 for each of 60 parts: 33 fit; 10 parts fit with a row for each kernel.
+    assert evaluate.portion_count(connection, scope, ["model_cost"]) == 2
+    assert evaluate.portion_count(connection, scope, ["kernel_cost"]) == 6
+
+
+def test_shares_of_shapes_are_those_of_stored_runs(connection: duckdb.DuckDBPyConnection) -> None:
+    for (model, backend), share in evaluate._shape_shares(connection).items():
+        query = "SELECT COUNT(DISTINCT (run, shape_id)) / COUNT(*) FROM run_kernel WHERE run.model = ? AND run.backend = ?"
+        assert connection.execute(query, [model, backend]).fetchall() == [(pytest.approx(share),)]
+
+
 def test_a_relation_and_the_one_at_hand_say_which_they_are(path: Path) -> None:
     """A client that lists relations can tell the stored relation from the evaluated one of the same name."""
     query = "SELECT schema_name, comment FROM duckdb_views() WHERE view_name = 'model_report' ORDER BY schema_name"

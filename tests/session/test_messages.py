@@ -67,6 +67,19 @@ def test_many_answers_are_left_to_refresh(tmp_path: Path, monkeypatch: pytest.Mo
         assert db.sql("SELECT COUNT(*) FROM answer.stored").item() == 0
 
 
+@pytest.mark.parametrize(("serves", "is_left"), [(True, True), (False, False)], ids=["a language model", "another"])
+def test_standard_runs_of_served_models_are_left_to_refresh(serves: bool, is_left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language model is asked by other commands than those that read single passes."""
+    from charz.session.file import ingest
+
+    monkeypatch.setattr(ingest, "SERVED_U", 0.5)
+    monkeypatch.setattr(ingest.Ingest, "_serves", lambda *_: serves)
+    monkeypatch.setattr(ingest.first_look, "shown", lambda *_: None)
+    with Session(tmp_path / "some.duckdb") as db:
+        db.ingest("synthetic:mlp,in=8,hidden=8,out=8")
+        assert (db.sql("SELECT COUNT(*) FROM answer.stored").item() == 0) is is_left
+
+
 @pytest.mark.slow("fills the answers of a model twice")
 def test_an_interrupt_while_answers_are_filled_keeps_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from charz.sql import answers

@@ -287,15 +287,17 @@ class Opened:
                 self._fill(connection)
 
     def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Compute missing answers at hand, or report that they are missing if this takes long."""
+        """Compute missing answers at hand; if this takes long, only those of models that have some. Report those that are still missing."""
         from charz.sql import answers
 
-        lacking = answers.missing(connection)
-        if lacking.work > FILLED_U:
-            self.messages.remark(f"{lacking.count:,} answers at hand are missing: `charz refresh` fills them")
-        elif lacking.count:
+        every = answers.missing(connection)
+        lacking = every if every.work <= FILLED_U else answers.missing(connection, answers.answered(connection))
+        filled = lacking.count if lacking.work <= FILLED_U else 0
+        if filled:
             self._filled(connection, lacking)
-            self.messages.remark(f"{lacking.count:,} answers at hand filled")
+            self.messages.remark(f"{filled:,} answers at hand filled")
+        if left := every.count - filled:
+            self.messages.remark(f"{left:,} answers at hand are missing: `charz refresh` fills them")
 
     def _filled(self, connection: duckdb.DuckDBPyConnection, lacking: Missing) -> int:
         """Compute missing answers at hand in the copy of a file that is being changed, show progress, and return the number of answers."""

@@ -49,6 +49,9 @@ INGESTED_U = 500.0
 """Largest estimated time to compute the answers of ingested models, that of about twelve convolutional networks, in the CPU time of ten million
 empty passes of a Python loop. [U]"""
 
+SERVED_U = 20.0
+"""The same for language models that are ingested to be served, of which few commands read the standard runs: single passes of a prompt. [U]"""
+
 
 class Ingest(Sql):
     """Ingestion of models."""
@@ -162,7 +165,8 @@ class Ingest(Sql):
                 raise
 
     def _reading(self) -> contextlib.AbstractContextManager[duckdb.DuckDBPyConnection]:
-        return contextlib.nullcontext(self.connection(create=True))
+        """Give a connection with the rules of the file, or with the shipped rules before the first model creates the file."""
+        return contextlib.nullcontext(self.catalog())
 
     def _fill_answers(self, outcomes: Sequence[Outcome], no_answers: bool) -> None:
         """Evaluate and store the answers of written models after these are kept, so that an interrupt loses no model. Where that takes long, tell
@@ -173,12 +177,13 @@ class Ingest(Sql):
         if no_answers or not models:
             return
         lacking = answers.missing(self.connection(), models)
-        if lacking.work > INGESTED_U:
+        most = SERVED_U if all(map(self._serves, models)) else INGESTED_U
+        if lacking.work > most:
             self.messages.remark(
                 f"{lacking.count:,} predictions of standard runs are left out, since they take long: a command evaluates those that it needs;"
                 " `charz refresh` stores them all"
             )
-        if not 0.0 < lacking.work <= INGESTED_U:
+        if not 0.0 < lacking.work <= most:
             return
         try:
             with self.changing(create=False, fills=False, is_engine_done=True) as connection:
