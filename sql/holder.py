@@ -16,6 +16,7 @@ import duckdb
 
 from charz.schema import ddl
 
+from . import alike
 from .installed import Catalog, Relation, catalog
 from .keys import CHAIN
 from .layers import HARDWARE, WORKLOAD
@@ -286,7 +287,19 @@ class _Holder:
             return of_models if is_of_models else "TRUE"
 
         with self._new_runs(limits[-1]) if "run" in self.held else contextlib.nullcontext():
-            return self._evaluate([r for r in self.known.of(WORKLOAD) if r.name in self.read], condition)
+            found = [r for r in self.known.of(WORKLOAD) if r.name in self.read]
+            is_alike = len({row["device_count"] for row in self.scope.scenarios or ()}) > 1
+            if not is_alike or "run" not in {*self.read, *self.held}:
+                return self._evaluate(found, condition)
+            after = [r.name for r in found].index("run") + 1 if "run" in self.read else 0
+            made = self._evaluate(found[:after], condition)
+            same, others = alike.divided(found[after:])
+            with alike.first_runs(self.connection, self.known):
+                made += self._evaluate(same, condition)
+                readers = [*others, *(r for r in self.known.relations.values() if r.name in self.read and r.layer != WORKLOAD)]
+                for name, rows in alike.repeated(same, readers):
+                    self._table(name, rows)
+            return made + self._evaluate(others, condition)
 
     @contextlib.contextmanager
     def _new_runs(self, limit: str) -> Iterator[None]:

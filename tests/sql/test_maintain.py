@@ -11,6 +11,7 @@ import pytest
 from conftest import scenario
 
 from charz.sql import evaluate, holder, maintain, scopes, triggers, views
+from charz.sql.installed import catalog
 
 Adder = Callable[[duckdb.DuckDBPyConnection, str, int], None]
 
@@ -137,6 +138,36 @@ def test_a_what_if_knows_its_scenario_alone_and_leaves_the_file(small: Path, hel
         assert connection.execute("SELECT model FROM model").fetchall() == [("wide",)]
         assert connection.execute("SELECT DISTINCT run.batch FROM run_kernel WHERE run.scenario_id = 7").fetchall() == [(5,)]
     assert small.read_bytes() == content
+
+
+@pytest.mark.default
+def test_numbers_of_devices_asked_together_are_asked_alone(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that differ only in devices share tables that no number of devices changes: one of the two batches here is evaluated once for three
+    numbers. Each table of runs has the rows of a question about each number alone."""
+    rows = [dict(scenario(i, "xla", batch)) | {"device_count": count} for i, (batch, count) in enumerate([(2, None), (2, 2), (2, 8), (3, 2)], 11)]
+    counted: dict[str, int] = {}
+    table = holder._Holder._table
+
+    def counting(self: holder._Holder, name: str, query: str) -> None:
+        table(self, name, query)
+        if name in ("border_byte", "executed_step", "resident_byte"):
+            ((count,),) = self.connection.execute(f"SELECT COUNT(DISTINCT run) FROM temp.{name}").fetchall()
+            counted.setdefault(name, count)
+
+    with duckdb.connect(str(small), read_only=True) as connection:
+        names = [relation.name for relation in catalog(connection).tables("2_workload")]
+        alone: dict[str, list[tuple[object, ...]]] = {name: [] for name in names}
+        for row in rows:
+            made = holder.hold(connection, scopes.Scope(scenarios=[row], models=["wide", "narrow"]))
+            for name in names:
+                alone[name] += connection.execute(f"SELECT * FROM {name}").fetchall()
+            holder.release(connection, made)
+        monkeypatch.setattr(holder._Holder, "_table", counting)
+        holder.hold(connection, scopes.Scope(scenarios=rows, models=["wide", "narrow"]))
+        for name in names:
+            assert sorted(map(repr, connection.execute(f"SELECT * FROM {name}").fetchall())) == sorted(map(repr, alone[name])), name
+    assert sum(map(len, alone.values())) > 100
+    assert counted == {"border_byte": 4, "executed_step": 4, "resident_byte": 8}  # of two models
 
 
 @pytest.mark.default
