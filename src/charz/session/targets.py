@@ -94,14 +94,23 @@ class Targets(Opened):
         return dict(self.connection().execute(query).fetchall())
 
     def by_build(self, question: Question) -> list[Question]:
-        """Divide a question without a version into one about AMD parts, whose servers are builds of their own, and one about the others."""
+        """Divide a question without a version into one about AMD parts, whose servers are builds of their own, and one about the others. Parts whose
+        builds have no versions of their own are asked together: a run of several parts is evaluated once."""
         if any(run.get("engine_version") for run in question.runs):
             return [question]
         query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
         amd = {name for (name,) in self.connection().execute(query).fetchall()}
         asked = self.named_parts(question.hardware)
         groups = [[part for part in asked if part not in amd], [part for part in asked if part in amd]]
-        return [replace(question, hardware=group) for group in groups if group] if all(groups) else [question]
+        if not all(groups) or len(self._built(groups[1], question)) != 1:
+            return [question]
+        return [replace(question, hardware=group) for group in groups]
+
+    def _built(self, amd: Sequence[str], question: Question) -> list[str]:
+        """Return the backends of AMD parts: those of the question, or the servers that these parts usually take."""
+        usual = "SELECT DISTINCT backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
+        found = self.connection().execute(usual, [list(amd)]).fetchall()
+        return list(question.backends) or [name for (name,) in found]
 
     def _released(self, parts: Sequence[str], question: Question, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Give the runs of servers versions that have numbers: the nearest to the one asked for, and on AMD parts the newest of their builds.
@@ -110,10 +119,7 @@ class Targets(Opened):
             return runs
         vendors = "SELECT DISTINCT vendor FROM hardware WHERE list_contains(?, hardware)"
         is_amd = self.connection().execute(vendors, [list(parts)]).fetchall() == [("amd",)]
-        usual = "SELECT DISTINCT backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
-        backends = list(question.backends)
-        if is_amd and not backends:
-            backends = [name for (name,) in self.connection().execute(usual, [list(parts)]).fetchall()]
+        backends = self._built(parts, question) if is_amd else list(question.backends)
         if len(backends) != 1:
             return runs
         query = "SELECT engine_version FROM engine_version WHERE backend = ?"

@@ -187,6 +187,8 @@ def _root(excess: Callable[[float], float], most: float) -> float:
     low, high = 0.0, most
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
+        if not low < middle < high:  # no number lies between
+            break
         if excess(middle) < 0.0:
             low = middle
         else:
