@@ -12,7 +12,7 @@ from charz.session import Session
 from charz.session.ask import lost, queue, splits
 from charz.session.ask.choice import chosen
 from charz.session.ask.load import Curve, Server, at_rate
-from charz.session.ask.tried import COLUMNS, QUEUED, Limits
+from charz.session.ask.tried import COLUMNS, QUEUED, Limits, _in_chunk
 
 OUTPUT = 101
 USD_PER_S = 0.001
@@ -54,6 +54,14 @@ def test_the_largest_batch_within_the_limits() -> None:
     assert found["requests_per_s"] == pytest.approx(1 / (0.1 + 100 * 0.012 / 2))
     assert found["million_output_tokens_usd"] == pytest.approx(USD_PER_S / (found["requests_per_s"] * OUTPUT) * 1e6)
     assert choose(ONE, tpot=0.009) == choose(ONE, ttft=0.05) == []
+
+
+def test_launches_of_a_prompt_take_no_time_from_steps() -> None:
+    """The host launches the kernels of a prompt of 100 ms in 40 of them, while the device works for others. A chunk has room for two prompts."""
+    launched = [row | {"launch_s": 0.04} for row in ONE]
+    (found,) = choose(launched, ttft=0.2, tpot=0.015)
+    assert found["requests_per_s"] == pytest.approx(1 / (0.06 + 100 * 0.012 / 2)) and found["ttft_s"] == 0.1
+    assert [_in_chunk(tokens, 1024) for tokens in (2048, 3000, 512, None)] == [2.0, 2.0, 0.5, 1.0]
 
 
 def test_as_few_replicas_as_keep_the_limits() -> None:

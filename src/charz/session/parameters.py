@@ -65,7 +65,7 @@ Backends = Annotated[Names | None, Text("Backends, separated by commas.")]
 Versions = Annotated[Names | None, Text("Versions of the backend, separated by commas; default the assumed version.")]
 KvPrecisions = Annotated[Names | None, Text("Formats of the KV cache, separated by commas, e.g. fp8_e4m3.")]
 Devices = Annotated[
-    Sizes | None, Text("Numbers of devices for tensor parallelism: 8, 1,2,4 or 1:8 (doubling).")
+    Sizes | None, Text("Numbers of devices, which share each kernel (tensor parallel): 8, 1,2,4 or 1:8 (doubling).")
 ]
 HostShare = Annotated[
     float | None, Text("Share stored in host memory and transferred to the device in every step.", least=0.0, most=1.0)

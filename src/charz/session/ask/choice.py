@@ -35,7 +35,7 @@ TEXTS = {
 
 READ = (
     *(name for name in COLUMNS if name not in TEXTS),
-    "tokens_per_s", "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "device_byte", "free_byte",
+    "tokens_per_s", "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "scenario_id", "device_byte", "free_byte",
 )  # fmt: skip
 """Columns of `serving_split` that a choice needs."""
 

@@ -318,7 +318,11 @@ class Llm(Core):
         kinds = prices.kinds(self.connection())
         chunks = dict(self.connection().execute("SELECT backend, chunk_tokens FROM backend").fetchall())
         query = f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"
-        found = choice.chosen([row for scoped in scopes for row in scoped.records(query)], limits, kinds, chunks)
+        rows: list[Mapping[str, Any]] = []
+        for scoped in scopes:
+            launched = {tuple(key): s for *key, s in scoped.execute("SELECT model, scenario_id, launch_s FROM prompt_launch").fetchall()}
+            rows += [row | {"launch_s": launched.get((row["model"], row["scenario_id"])) or 0.0} for row in scoped.records(query)]
+        found = choice.chosen(rows, limits, kinds, chunks)
         losers = Rows(*lost.table(found.lost))
         if is_lost:
             return losers, degrees

@@ -91,7 +91,7 @@ class Tried:
         if not allowed or steps[0]["batch"] != 1 or (limits.ttft_s is not None and first_s > limits.ttft_s):
             return None
         curve = Curve([float(row["samples"]) for row in allowed], [row["latency_s"] for row in allowed])
-        prompt_s = prompt["pass_s"] / prompt["data"]
+        prompt_s = max(prompt["pass_s"] - prompt.get("launch_s", 0.0), 0.0) / prompt["data"]
         server = Server(
             curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]),
             most_prompts=prompt["data"] * _in_chunk(chunks.get(prompt["backend"]), prompt["context"]),
