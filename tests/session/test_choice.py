@@ -12,7 +12,7 @@ from charz.session import Session
 from charz.session.ask import lost, queue, splits
 from charz.session.ask.choice import chosen
 from charz.session.ask.load import Curve, Server, at_rate
-from charz.session.ask.tried import COLUMNS, QUEUED, Limits, _in_chunk
+from charz.session.ask.tried import COLUMNS, QUEUED, Limits, Tried, _in_chunk, order
 
 OUTPUT = 101
 USD_PER_S = 0.001
@@ -98,6 +98,16 @@ def test_named_devices_bound_the_servers() -> None:
     (one,) = chosen(ONE, Limits(OUTPUT, tpot_s=0.03)).choices
     assert (two["devices"], two["requests_per_s"]) == (2, pytest.approx(2 * one["requests_per_s"]))
     assert two["million_output_tokens_usd"] == pytest.approx(one["million_output_tokens_usd"])
+
+
+@pytest.mark.parametrize("limits", [Limits(OUTPUT, tpot_s=0.03, devices=(4,)), Limits(OUTPUT, rate=3.0, tpot_s=0.03), Limits(OUTPUT, tpot_s=0.03)])
+def test_no_choice_of_a_split_is_below_its_bound(limits: Limits) -> None:
+    """A split whose bound is above the best choice so far is not tried further."""
+    *steps, prompt = ONE
+    tried = Tried.of(steps, prompt, limits, {})
+    assert tried is not None
+    choice = tried.choice(limits)
+    assert choice is not None and order(tried.best)[0] <= order(choice)[0] * (1 + 1e-9)
 
 
 def test_a_queue_above_the_limits_gets_more_servers_or_loses() -> None:
