@@ -126,6 +126,10 @@ def test_names_on_the_hub() -> None:
     ]
 
 
+def test_servers_that_share_requests_are_named_by_their_split() -> None:
+    assert "p, tp2: start 4 of these servers, which share the requests" in launch.said(flags("vllm"), ROW | {"replicas": 4, "split": "tp2"}, "hf:a/b")
+
+
 def test_equal_versions_need_no_warning() -> None:
     assert "may differ" not in launch.said(flags("vllm"), ROW | {"engine_version": "v0.33.0"}, "hf:a/b")[0]
 

@@ -151,7 +151,8 @@ def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
     else:
         lines = [f"the flags were not checked, since the package of {flags[0]['engine']} contains no parser; {times}"]
     if row.get("replicas", 1) > 1:
-        lines.append(f"{row['hardware']}: start {row['replicas']} of these servers, which share the requests")
+        where = row["hardware"] if row.get("split", "one") == "one" else f"{row['hardware']}, {row['split']}"
+        lines.append(f"{where}: start {row['replicas']} of these servers, which share the requests")
     name = hub_name(source, row["model"])
     if name is not None and source != f"hf:{name}":
         lines.append(f"{name} is the usual checkpoint of {row['model']} on the hub; another of the same sizes takes the same times")

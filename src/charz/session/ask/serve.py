@@ -287,7 +287,7 @@ class Serve(Core):
         for plan, key, server, costs in found:
             row = dict(zip(("hardware", "backend", "precision"), key, strict=True)) | {
                 "model": self.model_name(plan.model), "engine_version": costs["engine_version"], "kv_precision": costs["kv_precision"],
-                "samples": int(server.most), "context": plan.context, "replicas": plan.servers, **memory_of(server, costs),
+                "samples": int(server.most), "context": plan.context, "split": plan.split, "replicas": plan.servers, **memory_of(server, costs),
             }  # fmt: skip
             if told := facts.lacking(row):
                 self.messages.warn(told)
