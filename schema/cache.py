@@ -2,7 +2,7 @@
 
 The name of a kept file ends in its seal, a keyed hash of the rest of its name and of its content. The key lies elsewhere
 (`$XDG_STATE_HOME/charz/key`), so that a file which somebody else wrote into the cache, a cache that came from another machine and a
-damaged file have no seal and are made anew. Charz reads a kept file as tables or JSON and never runs it.
+damaged file have no seal and are made anew. Charz reads a kept file as tables, JSON or the script of a page, and never runs it.
 """
 
 from __future__ import annotations

@@ -219,3 +219,21 @@ def test_bytes_on_an_axis_have_the_units_of_the_text() -> None:
     assert "datum.value >= 1048576 ? format(datum.value / 1048576, '.3~g') + ' MiB'" in axis["labelExpr"]
     logarithmic = charts._positive("unique bytes of the kernel [byte]")
     assert (logarithmic["scale"]["base"], logarithmic["axis"]["title"]) == (2, "unique bytes of the kernel")
+
+
+def test_the_script_of_a_page_is_joined_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second page takes the script from the cache, and a changed script in the cache is not taken."""
+    import vl_convert
+
+    from charz.schema import cache
+    from charz.session.page import document
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    joined: list[str] = []
+    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda: joined.append("") or "vega('</script>')")
+    assert [document._library() for _ in range(2)] == ["vega('<\\/script>')"] * 2
+    assert len(joined) == 1
+    (kept,) = (tmp_path / "charz").glob("vega-*.js")
+    kept.write_text("changed")
+    assert document._library() == "vega('<\\/script>')" and len(joined) == 2
+    assert len(cache.said()) == 1
