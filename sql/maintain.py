@@ -111,11 +111,12 @@ def runs_anew(
     return Scope(models=models, scenarios=scenario_rows(connection, scenarios))
 
 
-def refill(connection: duckdb.DuckDBPyConnection, with_runs: bool = True) -> None:
-    """Recompute every maintained table, or only those of parts; the triggers must be dropped."""
+def refill(connection: duckdb.DuckDBPyConnection, with_runs: bool = True, commits: bool = False) -> None:
+    """Recompute every maintained table, or only those of parts; the triggers must be dropped. With `commits` each portion of runs ends the
+    caller's transaction (`evaluate.evaluated`)."""
     _refill_parts(connection)
     if with_runs:
-        _evaluate_runs(connection, None, None)
+        _evaluate_runs(connection, None, None, commits)
 
 
 def _refill_parts(connection: duckdb.DuckDBPyConnection) -> None:

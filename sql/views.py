@@ -118,11 +118,12 @@ def files(root: Path) -> list[Path]:
     return [path for folder in (macros.FOLDER, *LAYERS) for path in sorted((root / folder).glob("*.sql"))]
 
 
-def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> list[Installed]:
+def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None, commits: bool = False) -> list[Installed]:
     """Install all views, maintained tables with their rows, triggers, comments, `view_catalog` and `view_column`, replacing what an
     earlier charz installed.
 
-    Runs in the caller's transaction. Rows of runs stay if nothing they follow from has changed. Relations that an earlier charz
+    Runs in the caller's transaction, or with `commits` in one a portion of runs (`evaluate.evaluated`).
+    Rows of runs stay if nothing they follow from has changed. Relations that an earlier charz
     installed and this one lacks are dropped; a user's own stay.
     """
     from . import maintain, restate, triggers
@@ -133,7 +134,7 @@ def install(connection: duckdb.DuckDBPyConnection, root: Path | None = None) -> 
     drop(connection, kept, ordered)
     installed = create(connection, ordered, kept)
     _fill_catalog(connection, installed)
-    maintain.refill(connection, with_runs=not kept)
+    maintain.refill(connection, with_runs=not kept, commits=commits)
     restate.settle(connection)
     triggers.install(connection)
     about.write(connection, views_fingerprint=_hash(found))

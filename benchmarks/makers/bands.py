@@ -3,7 +3,8 @@
 The database contains the measured runs and their models. The scope of a band is its evidence: `hardware:X` for a part that was
 measured under the backend, `family:X` for other parts of a measured family, `*` for a backend or family without measurements.
 Runs of parts without efficiencies of their own under the backend, predicted from their family's rows and their datasheet, give
-`family:X`; each of these parts with enough rows also gets a band `hardware:X`. All runs, predicted from the assumed efficiencies
+`family:X`, together with runs of parts that the family's fit did not use, predicted without the part's rows. Each of the former parts
+with enough rows also gets a band `hardware:X`. All runs, predicted from the assumed efficiencies
 alone, give `*`. Each cell (data set, part, model, precision, batch class) weighs the same, in `family:X` each part, in `*` each
 family and backend.
 
@@ -29,7 +30,7 @@ from charz.schema import ddl
 from charz.schema.catalog.efficiency import PredictionBand
 from charz.schema.errors import CharzError
 
-from . import live
+from . import live, timm
 
 SOURCE_ID = "charz_latency_band"
 POWERS = np.linspace(0.5, 3.0, 51)
@@ -64,7 +65,7 @@ def fit(connection: duckdb.DuckDBPyConnection) -> FittedRows:
     for _, group in of_parts.group_by("family", "backend"):
         scope = f"family:{group['family'][0]}"
         found += by_class(group, scope, group["backend"][0], "hardware")
-    for (part, backend), group in unseen.group_by("hardware", "backend"):
+    for (part, backend), group in unseen.filter(~pl.col("has_own_rows")).group_by("hardware", "backend"):
         if len(group) >= _LEAST_ROWS_OF_A_PART:
             found += by_class(group, f"hardware:{part}", str(backend), "model")
     found += [band for band in by_class(unknown(connection, shipped), "*", "*", "cell") if band["batch_class"] == "*"]
@@ -83,7 +84,8 @@ def _too_few(count: int) -> CharzError:
 
 
 def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Compute measured over predicted time of the runs on parts without fitted rows under the backend."""
+    """Compute measured over predicted time of the runs on parts without fitted rows under the backend, and of those on parts whose
+    rows the family's fit did not use, without these rows."""
     fitted = pl.concat(
         rows.filter(pl.col("scope").str.starts_with("hardware:") & (pl.col("backend") != "*"))
         .select(pl.col("scope").str.strip_prefix("hardware:").alias("hardware"), "backend")
@@ -96,7 +98,14 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
         f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
     )
     others = f"({DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else DRAWN
-    frame = validation.predicted(connection, others, overrides=shipped)
+    apart = fitted.filter(~pl.col("hardware").is_in([*timm.GPUS, *timm.CPUS]))
+    chosen = ", ".join(f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in apart.sort("hardware").rows())
+    frame = validation.predicted(connection, others, overrides=shipped).with_columns(has_own_rows=False)
+    if chosen:
+        family = shared_rows(shipped["efficiency"])
+        left_out = f"({DRAWN}) AND (x.hardware, x.backend) IN ({chosen})"
+        alone = validation.predicted(connection, left_out, efficiency=family, overrides={**shipped, "efficiency": family})
+        frame = pl.concat([frame, alone.with_columns(has_own_rows=True)], how="diagonal")
     if not len(frame):
         raise _too_few(0)
     return _weighed(frame, shipped)

@@ -131,6 +131,7 @@ class SiliconRule(Row):
         Plausible(1, 8, of="sparse_ratio"),
         Plausible(1e8, 1e10, of="reference_clock_hz"),
         Plausible(0.05, 20, of="unit_factor"),
+        Plausible(1, 2000, of="element_ratio"),
         Plausible(0.3, 2, of="reference_voltage_v"),
         Plausible(0.5, 1000, of="dram_pj_per_byte"),
         Plausible(0.1, 1, of="voltage_slope"),

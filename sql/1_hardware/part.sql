@@ -26,6 +26,7 @@ energy_coefficients AS (
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.cache_level THEN e.value END) AS cache_j_per_byte,
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.tile_memory_level THEN e.value END) AS tile_j_per_byte,
         MAX(CASE WHEN e.what = 'byte' AND e.key = m.stream_level THEN e.value END) AS stream_j_per_byte,
+        MAX(CASE WHEN e.what = 'op' AND e.key = 'element' THEN e.value END) AS element_j,
         MAX(CASE WHEN e.what = 'static' THEN e.value END) AS static_w,
         MAX(CASE WHEN e.what = 'static' AND e.is_stated THEN 1e0 ELSE 0e0 END) AS stated_static,
         MAX(CASE WHEN e.what = 'byte' AND e.key = 'dram' THEN e.confidence END) AS dram_confidence,
@@ -103,6 +104,9 @@ SELECT
     e.tile_j_per_byte,
     -- Energy of a byte of the stream buffers between tile memory and arithmetic; null when unknown. [J/byte]
     e.stream_j_per_byte,
+    -- Energy of the instructions that load, convert and store an element of a kernel without products, at the reference clock; 0
+    -- where the energy of an operation includes it. [J]
+    COALESCE(e.element_j, 0e0) AS element_j,
     -- Static power while clocks run, at the reference clock and voltage; null when unknown. [W]
     e.static_w,
     -- Part of the static power that is proportional to the clock; 0 where the part states the sum. [W]

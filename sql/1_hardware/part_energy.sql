@@ -36,6 +36,17 @@ arithmetic AS (
     LEFT JOIN instructions AS i ON i.hardware = k.hardware AND i.precision = k.precision AND k.unit = 'vector'
 ),
 
+elements AS (
+    SELECT
+        s.hardware,
+        'element' AS key,
+        r.value * s.circuit_j AS value,
+        r.confidence,
+        CONCAT(FORMAT('{:g}', r.value), ' (instructions of an element against fp32) * ', s.formula) AS formula
+    FROM part_silicon AS s
+    INNER JOIN part_rule AS r ON r.hardware = s.hardware AND r.quantity = 'element_ratio'
+),
+
 main_memory AS (
     SELECT
         m.hardware,
@@ -93,6 +104,8 @@ static_powers AS (
 
 ruled_energies AS (
     SELECT hardware, 'op' AS what, key, value, confidence, formula FROM arithmetic
+    UNION ALL
+    SELECT hardware, 'op' AS what, key, value, confidence, formula FROM elements
     UNION ALL
     SELECT hardware, 'byte' AS what, key, value, confidence, formula FROM main_memory
     UNION ALL

@@ -96,6 +96,7 @@ SELECT
     h.tile_j_per_byte,
     -- Energy of a byte of the first level; 0 where an operation's energy includes it. [J/byte]
     CASE WHEN h.is_staged THEN h.stream_j_per_byte ELSE 0e0 END AS stream_j_per_byte,
+    h.element_j,
     h.is_staged,
     h.static_w,
     h.clocking_w,

@@ -34,8 +34,14 @@ convolutions AS (
         AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
         -- For a kernel of one tap and stride 1, the image needs no im2col copy.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte,
-        -- A kernel of one tap and stride 1 is a product in any format.
-        a.plans_layout OR w.compute_precision = 'fp32' OR COALESCE(z.m * z.k = z.image, FALSE) AS reads_any_format,
+        a.plans_layout OR w.compute_precision = 'fp32' AS is_never_converted,
+        -- A kernel of one tap and stride 1 is a product in nchw if the rows of the image begin at multiples of 16 bytes. Of rows of 98
+        -- bytes cuDNN converts the image; of rows of 392 bytes it runs a kernel without wgmma in the time of a conversion.
+        COALESCE(
+            z.m * z.k = z.image AND FLOOR(z.m * p.bits / NULLIF(128e0 * z.samples, 0e0)) * 128e0 * z.samples = z.m * p.bits, FALSE
+        ) AS is_product,
+        -- Images of fewer than eight channels, such as a network's input, are padded in nhwc too.
+        COALESCE(z.k < 8e0 * z.taps AND COALESCE(z.gemm_count, 1e0) = 1e0, FALSE) AS is_narrow,
         -- Channels are padded to a vector of eight.
         image.elements * CEIL(z.k / NULLIF(z.taps, 0e0) / 8e0) * 8e0 * z.taps / NULLIF(z.k, 0e0) AS padded_elements,
         image.elements AS image_elements,
@@ -86,17 +92,21 @@ blocked_images AS (
         CASE WHEN is_blocked AND is_image_blocked THEN image_byte ELSE 0e0 END AS blocked_image_byte,
         CASE WHEN is_blocked THEN output_byte ELSE 0e0 END AS blocked_output_byte,
         CASE WHEN is_put_last THEN weight_byte ELSE 0e0 END AS channels_last_byte,
-        -- cuDNN's kernels for groups of warps read channels last and convert tensors in nchw; weights, and groups that cuDNN
-        -- converts to nchw first, take `slow_conversion_ratio` times as long an element (benchmarks/measured/h200_operators.parquet).
-        (is_nchw OR is_converted) AND NOT reads_any_format AS needs_channels_last,
+        -- cuDNN's kernels for groups of warps read channels last and convert tensors in nchw; weights, narrow images, and groups that
+        -- cuDNN converts to nchw first, take `slow_conversion_ratio` times as long an element
+        -- (benchmarks/measured/h200_operators.parquet).
+        (is_nchw OR is_converted) AND NOT is_never_converted AND NOT is_product AS needs_channels_last,
         CASE
             WHEN needs_channels_last
-                THEN COALESCE(padded_elements + weight_elements * slow_ratio + result_elements, 0e0)
+                THEN COALESCE(padded_elements * CASE WHEN is_narrow THEN slow_ratio ELSE 1e0 END + weight_elements * slow_ratio + result_elements, 0e0)
                     + CASE WHEN is_converted THEN (image_elements + result_elements) * slow_ratio ELSE 0e0 END
+            WHEN is_narrow AND NOT is_nchw AND NOT is_never_converted THEN image_elements
             ELSE 0e0
         END AS nchw_elements,
         CASE
-            WHEN needs_channels_last THEN COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0) ELSE 0e0
+            WHEN needs_channels_last THEN COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0)
+            WHEN is_narrow AND NOT is_nchw AND NOT is_never_converted THEN (image_elements + padded_elements) * element_byte
+            ELSE 0e0
         END AS nchw_byte
     FROM handed_over
 )
@@ -118,7 +128,7 @@ SELECT
     -- Bytes that a GPU library reads and writes to convert the memory format of image and result. [byte]
     CASE WHEN is_converted THEN 2e0 * (image_byte + output_byte) ELSE 0e0 END AS converted_byte,
     -- Elements that a GPU library converts from nchw for matrix units that read channels last: image, weights and result, where an
-    -- element of a slow conversion counts several times.
+    -- element of a slow conversion counts several times; in channels-last the elements of an image whose channels are padded.
     nchw_elements,
     -- Bytes that this conversion reads and writes. [byte]
     nchw_byte,

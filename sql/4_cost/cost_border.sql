@@ -8,7 +8,10 @@ SELECT
     COALESCE(v.vector_ideal_s, 0e0) AS vector_ideal_s,
     COALESCE(v.vector_op_s, 0e0) AS vector_op_s,
     COALESCE(v.vector_naive_s, 0e0) AS vector_naive_s,
-    CASE WHEN v.shape_id IS NULL THEN 0e0 ELSE v.vector_energy_j END AS vector_energy_j,
+    -- Energy of the vector steps, and of the instructions that move the elements of a kernel without products; null when a coefficient
+    -- is missing. [J]
+    CASE WHEN v.shape_id IS NULL THEN 0e0 ELSE v.vector_energy_j END + CASE WHEN p.macs = 0e0 THEN p.loop_elements * p.element_j ELSE 0e0 END
+        AS vector_energy_j,
     COALESCE(v.vector_stream_byte, 0e0) AS vector_stream_byte,
     COALESCE(v.vector_stream_s, 0e0) AS vector_stream_s,
     -- Bytes that pass through the memories next to the units with any tile: all bytes if software moves data through every level,

@@ -5,6 +5,11 @@
 CREATE VIEW cost_flight AS
 SELECT
     *,
-    -- Time of the loads of all elements, plus the blocks of threads for rows; 0 if bandwidth limits the kernel. [s]
-    CASE WHEN follows_strides AND macs = 0e0 THEN COALESCE(loop_elements * element_s / NULLIF(flight_fraction, 0e0) + block_s, 0e0) ELSE 0e0 END AS flight_s
+    -- Time of the loads of all elements (0 if the number of threads is unknown), plus the blocks of threads for rows; 0 if bandwidth
+    -- limits the kernel. [s]
+    CASE
+        WHEN follows_strides AND macs = 0e0 AND flight_fraction > 0e0
+            THEN COALESCE(loop_elements * element_s / NULLIF(flight_fraction, 0e0), 0e0) + block_s
+        ELSE 0e0
+    END AS flight_s
 FROM cost_row

@@ -177,16 +177,23 @@ def test_channels_last_groups(
 @pytest.mark.parametrize(
     ("kernel", "step", "elements", "byte"),
     [
-        # Four channels are padded to eight: 100 x 8 / 4; 36 weights at twice the time; 25 x 3 results; read and written, two bytes each.
-        ({}, {}, 347.0, 4 * (200.0 + 36.0 + 75.0)),
-        ({}, {"k": 9.0, "m": 100.0}, 800.0 + 72.0 + 300.0, 4 * 1136.0),
+        # Twelve channels are padded to sixteen: 100 x 16 / 12; 36 weights at twice the time; 25 x 3 results; read and written, two bytes each.
+        ({}, {"k": 108.0}, 400 / 3 + 72.0 + 75.0, 4 * (400 / 3 + 36.0 + 75.0)),
+        # Four channels are padded to eight, at twice the time; in channels-last the image is read and written with eight.
+        ({}, {}, 400.0 + 72.0 + 75.0, 4 * (200.0 + 36.0 + 75.0)),
+        ({}, {"k": 9.0, "m": 100.0}, 1600.0 + 72.0 + 300.0, 4 * 1136.0),
+        ({"layout": "nhwc"}, {}, 100.0, 2 * (100.0 + 200.0)),
+        ({"layout": "nhwc", "compute_precision": "fp32"}, {}, 0.0, 0.0),
+        ({"layout": "nhwc"}, {"gemm_count": 2.0}, 0.0, 0.0),
         # Groups of 24 channels in channels-last: nothing to pad, and image and result of two groups through nchw at twice the time.
         ({"layout": "nhwc"}, {"k": 216.0, "gemm_count": 2.0}, 100.0 + 72.0 + 150.0 + 2 * 250.0, 4 * (100.0 + 36.0 + 150.0)),
         ({"layout": "nhwc"}, {"k": 288.0, "gemm_count": 2.0}, 0.0, 0.0),
-        # A kernel of one tap and stride 1 is a product in any format.
-        ({}, {"k": 4.0, "taps": 1.0}, 0.0, 0.0),
+        # A kernel of one tap and stride 1 is a product of rows of 16 bytes, which 40 elements of 2 bytes have and 25 do not.
+        ({}, {"k": 2.5, "taps": 1.0, "m": 40.0}, 0.0, 0.0),
+        ({}, {"k": 2.5, "taps": 1.0, "m": 40.0, "samples": 2.0}, 2 * 320.0 + 72.0 + 120.0, 4 * (320.0 + 36.0 + 120.0)),
+        ({}, {"k": 10.0, "taps": 1.0, "m": 10.0}, 160.0 + 72.0 + 30.0, 4 * (160.0 + 36.0 + 30.0)),
         ({"compute_precision": "fp32"}, {}, 0.0, 0.0),
-        ({"layout": "nhwc"}, {}, 0.0, 0.0),
+        ({"layout": "nhwc"}, {"k": 108.0}, 0.0, 0.0),
     ],
 )
 def test_conversion_from_nchw(check: Callable[..., None], kernel: Record, step: Record, elements: float, byte: float) -> None:

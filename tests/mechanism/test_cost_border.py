@@ -16,6 +16,14 @@ def test_with_steps(check: Callable[..., None]) -> None:
     check("cost_border", {"vector_energy_j": None}, cost_untiled={}, vector_time=VECTOR | {"vector_energy_j": None})
 
 
+def test_elements_of_a_kernel_without_products(check: Callable[..., None]) -> None:
+    """Five elements of 0.5 J each and the 2 J of the steps; the first crossing of a product's operands is part of its loads."""
+    loop = {"macs": 0.0, "loop_elements": 5.0, "element_j": 0.5}
+    check("cost_border", {"vector_energy_j": 4.5}, cost_untiled=loop, vector_time=VECTOR)
+    check("cost_border", {"vector_energy_j": 2.5}, cost_untiled=loop, vector_time=VECTOR | {"shape_id": 1})
+    check("cost_border", {"vector_energy_j": 2.0}, cost_untiled=loop | {"macs": 1.0}, vector_time=VECTOR)
+
+
 def test_without_steps(check: Callable[..., None]) -> None:
     """Time and energy are 0, not unknown."""
     check("cost_border", dict.fromkeys(VECTOR, 0.0), cost_untiled={}, vector_time=VECTOR | {"shape_id": 1})

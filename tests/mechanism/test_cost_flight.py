@@ -16,7 +16,8 @@ SHAPE = {"loop_elements": 1000.0, "element_s": 0.01, "flight_fraction": 0.5, "bl
         ({}, 22.0),
         # Bandwidth limits kernels without a row.
         ({"flight_fraction": None}, 0.0),
-        ({"element_s": None}, 0.0),
+        # The number of threads is unknown.
+        ({"element_s": None}, 2.0),
         ({"follows_strides": False}, 0.0),
         # The row of a convolution is for its conversion (`cost_reorder`).
         ({"macs": 5.0}, 0.0),

@@ -45,11 +45,18 @@ def test_by_the_silicon(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     found = energies(evaluate)
     assert found["op.fp16.matrix"]["value"] == pytest.approx(0.25 * 3 * 1 * 2e-12)
     assert found["op.fp32.vector"]["value"] == pytest.approx(1 * 3 * 1.5 * 2e-12)
+    assert "op.element" not in found
     assert found["byte.dram"]["value"] == pytest.approx(60e-12)
     assert found["byte.l1"]["value"] == pytest.approx(7e-12)
     assert found["byte.l2"]["value"] == pytest.approx(3e-12 + 2 * 2e-12 * 0.4 * 5)
     assert found["static.chip"]["value"] == pytest.approx(25.0)
     assert [found[key]["confidence"] for key in ("op.fp16.matrix", "op.fp32.vector")] == ["derived", "assumed"]
+
+
+def test_an_element_of_a_gpu_takes_instructions(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """200 operations of 2 pJ, where a rule applies."""
+    rule = {"quantity": "element_ratio", "row_key": "*", "value": 200.0, "confidence": "derived"}
+    assert energies(evaluate, part_rule=[*FACTS["part_rule"], rule])["op.element"]["value"] == pytest.approx(4e-10)
 
 
 def test_no_power_limit_enters_an_energy(evaluate: Callable[..., list[dict[str, Any]]]) -> None:

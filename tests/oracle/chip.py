@@ -187,6 +187,8 @@ class Chip:
                     ratio = max(ratio, self.instruction_ratio(peak["precision"]))
                 joule = ratio * self.needed("lift") * self.needed("unit_factor", peak["unit"]) * circuit_j
                 found["op", f"{peak['precision']}.{peak['unit']}"] = joule
+        if (ratio := self.rule("element_ratio", "*")) is not None:
+            found["op", "element"] = ratio * circuit_j
         channels = self.needed("layout_factor")
         areas = [(kind, area * channels) for kind, area in self.pieces()]
         way = (

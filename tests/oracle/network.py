@@ -373,18 +373,22 @@ class Run:
         operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
         taps, depth = main.sizes.get("taps"), main.sizes.get("k")
         can_convert = bool(taps and depth) and kernel.precision != "fp32" and not self.backend["plans_layout"]
-        can_convert = can_convert and main.size("m") * main.size("k") != main.sizes.get("image")
         if can_convert:
             slow, whole = self.facts.constant("slow_conversion_ratio"), self.elements[operands[0]]
             channels = main.size("k") / main.size("taps")
             padded = whole * math.ceil(channels / 8) * 8 / channels
             results = main.size("m") * main.size("n") * max(main.size("groups"), 1)
             is_odd = main.size("groups") > 1 and math.log2(channels) % 1
-            if kernel.layout == "nchw" or (kernel.layout == "nhwc" and is_odd):
+            is_narrow, width = channels < 8 and main.size("groups") <= 1, self.facts.width(kernel.precision)
+            is_product = main.size("m") * main.size("k") == main.sizes.get("image") and main.size("m") / main.size("samples") * width % 16 == 0
+            slowly = padded * (slow if is_narrow else 1.0)
+            if not is_product and (kernel.layout == "nchw" or (kernel.layout == "nhwc" and is_odd)):
                 again = slow * (whole + results) if kernel.layout == "nhwc" else 0.0
-                moved = padded + self.elements[operands[1]] * slow + results + again
-                byte = 2 * (padded + self.elements[operands[1]] + results) * self.facts.width(kernel.precision)
+                moved = slowly + self.elements[operands[1]] * slow + results + again
+                byte = 2 * (padded + self.elements[operands[1]] + results) * width
                 call = replace(call, moved=moved, moved_byte=byte)
+            elif is_narrow and kernel.layout != "nchw":
+                call = replace(call, moved=whole, moved_byte=(whole + padded) * width)
         if kernel.layout == "nhwc" and main.size("groups") > 1 and main.size("taps"):
             channels = main.size("k") / main.size("taps")
             if math.log2(channels) % 1:

@@ -621,8 +621,10 @@ class Machine:
             is_held = kernel.weights <= 2 * chip.near_byte
             team_s = 2 * rounds * (chip.latency_s if is_held else chip.gap_s * self.support["kernel_gap_fraction"])
         # Energy at the reference voltage.
+        has_products = any(s.size("macs") for s in kernel.steps)
+        instructions_j = 0.0 if has_products else loop * chip.energy.get(("op", "element"), 0.0)
         joules = {
-            "compute_energy_j": total(times(p.flops, (p.column or p.rate).joule) for p in placed),
+            "compute_energy_j": total([*(times(p.flops, (p.column or p.rate).joule) for p in placed), instructions_j]),
             "dram_energy_j": times(dram, chip.energy.get(("byte", "dram"))),
             "cache_energy_j": times(moved, chip.energy.get(("byte", chip.last))) if chip.last else 0.0,
             "reload_energy_j": times(reload, chip.energy.get(("byte", chip.near)))

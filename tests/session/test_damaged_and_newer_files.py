@@ -11,6 +11,7 @@ import charz
 from charz.cli.dispatch import run
 from charz.schema.database import BLOCK_BYTE
 from charz.schema.errors import CharzError
+from charz.sql import evaluate
 
 HEADERS_BYTE = 3 * 4096
 """Size of the three headers before the blocks in DuckDB's storage."""
@@ -78,6 +79,26 @@ def test_a_file_of_a_newer_charz_keeps_its_views(
                 ask(db)
             assert f"Charz {version} wrote it, this is charz 0.1.0." in caught.value.line
     assert path.read_bytes() == before
+
+
+@pytest.mark.slow("installs the views again")
+def test_runs_of_an_older_file_are_evaluated_in_portions(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each portion ends its transaction: rows of 70 models in one transaction ran out of memory."""
+    path, seen = tmp_path / "older.duckdb", []
+    path.write_bytes(file.read_bytes())
+    query = "SELECT MD5(STRING_AGG(CAST(k AS VARCHAR), '' ORDER BY CAST(k AS VARCHAR))) FROM run_kernel AS k"
+    with duckdb.connect(str(path)) as connection:
+        before = connection.sql(query).fetchall()
+        assert before != [(None,)]
+        ((trigger, table),) = connection.sql("SELECT trigger_name, table_name FROM duckdb_triggers() LIMIT 1").fetchall()
+        connection.execute(f"DROP TRIGGER {trigger} ON {table}; UPDATE charz_meta SET value = 'other' WHERE key = 'views_fingerprint'")
+    original = evaluate.evaluated
+    monkeypatch.setattr(evaluate, "evaluated", lambda *given, commits: seen.append(commits) or original(*given, commits=commits))
+    with charz.open(path) as db:
+        db.models()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.sql(query).fetchall() == before
+    assert seen == [True]
 
 
 def test_an_export_is_not_taken_for_a_file(few_parts: Path, tmp_path: Path) -> None:

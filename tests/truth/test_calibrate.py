@@ -192,7 +192,7 @@ def test_a_part_of_many_runs_weighs_as_one_of_few(monkeypatch: pytest.MonkeyPatc
         {
             "family": ["gpu"] * 300, "backend": ["eager"] * 300, "batch_class": [">64"] * 300, "cell": ["gpu.eager"] * 300,
             "hardware": [f"part {i % 3}" for i in range(300)], "model": [f"model {i // 3}" for i in range(300)],
-            "residual": [((i // 3) / 50 - 0.99) * (0.1, 0.2, 0.4)[i % 3] for i in range(300)], "weight": [1.0] * 300,
+            "has_own_rows": [False] * 300, "residual": [((i // 3) / 50 - 0.99) * (0.1, 0.2, 0.4)[i % 3] for i in range(300)], "weight": [1.0] * 300,
         }
     )  # fmt: skip
     many = pl.concat([few, *[few.filter(hardware="part 0")] * 8])

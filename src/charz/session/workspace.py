@@ -283,7 +283,7 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
             triggers.drop(connection)  # of a file of another charz only their names are compared
         _fill_catalog(connection)
     if is_other:
-        views.install(connection)
+        views.install(connection, commits=True)
         about.write(connection, charz_version=__version__)
 
 

@@ -49,7 +49,7 @@ class Doctor(Check, Refresh):
 
         if repair:
             with self.changing(create=False, repairs=True) as connection:
-                views.install(connection)
+                views.install(connection, commits=True)
                 self._refreshed(connection, every=True)
         if section == "invariants":
             return self._violations(self._grid(models, on), every)
