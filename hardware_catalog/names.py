@@ -19,7 +19,7 @@ def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     Raises:
         CharzError: no part, or several, have such a name; the nearest ones are listed.
     """
-    if connection.execute("SELECT 1 FROM hardware WHERE hardware = ?", [name]).fetchone():
+    if connection.execute("SELECT 1 FROM hardware WHERE hardware = ?", [name]).fetchall():
         return name
     parts = connection.execute("SELECT hardware, name FROM hardware ORDER BY hardware").fetchall()
     aliases = connection.execute("SELECT alias, hardware FROM hardware_alias ORDER BY alias").fetchall()
