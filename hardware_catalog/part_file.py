@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,12 @@ class _Reader:
                 self.fault(f"peak[{index}]", peak, "give it precision and unit")
                 continue
             if not {"peak_ops_per_s", "ops_per_clock_per_unit"} & peak.keys():
-                self.fault(
-                    f"peak[{index}]", peak, "give it peak_ops_per_s, or ops_per_clock_per_unit to derive it from"
-                )
+                operations = self.array_operations(part, peak)
+                if operations is None:
+                    remedy = "give it peak_ops_per_s, or ops_per_clock_per_unit, or its cluster array_rows, array_columns and a clock"
+                    self.fault(f"peak[{index}]", peak, remedy)
+                else:
+                    peak = {**peak, "ops_per_clock_per_unit": operations}
             if peak.get("sparsity", "dense") != "dense":
                 self.fault(f"peak[{index}].sparsity", peak["sparsity"], "store the dense peak, half of a 2:4 one")
                 continue
@@ -189,6 +193,19 @@ class _Reader:
                 str(cluster): self.leaf(f"peak.{key}.cluster_ops_per_clock.{cluster}", leaf).value or 0.0
                 for cluster, leaf in by_cluster.items()
             }
+
+    def array_operations(self, part: Part, peak: Mapping[str, object]) -> dict[str, object] | None:
+        """Derive the operations per clock of a matrix peak without a rate: each element of the array does one multiply-accumulate. Return
+        None if the peak is not of matrix units or its cluster states no array or no clock."""
+        clusters = part.section("cluster")
+        named = str(peak["cluster"]) if "cluster" in peak else next(iter(clusters), "") if len(clusters) == 1 else ""
+        row = clusters.get(named, {})
+        rows, columns = row.get("array_rows"), row.get("array_columns")
+        has_clock = row.get("clock_matrix_hz") or row.get("clock_boost_hz")
+        if peak["unit"] != "matrix" or not (rows and columns and has_clock):
+            return None
+        formula = f"2 x {rows} x {columns}: one multiply-accumulate per element and clock"
+        return {"value": 2 * rows * columns, "unit": "ops", "source": "derived", "confidence": "derived", "formula": formula}
 
     def conflicts(self, part: Part, conflicts: object) -> None:
         wanted = ("field", "values_by_source", "chosen", "reason")

@@ -1,5 +1,5 @@
--- Modules of every stored run on every part with their time and energy, submodules included, evaluated when they are asked: name a model
--- and a part in WHERE. Key: model, hardware, scenario_id, module_id; the first three are of `mart.runs`.
+-- Modules of every stored run on every part with their time and energy, submodules included, and the run's call, evaluated when they
+-- are asked: name a model and a part in WHERE. Key: model, hardware, scenario_id, module_id; the first three are of `mart.runs`.
 -- Grain: model, hardware, scenario_id, module_id
 CREATE VIEW modules AS
 SELECT
@@ -20,4 +20,4 @@ SELECT
     edp_js,
     weight_byte,
     output_byte
-FROM module_edp
+FROM run_module

@@ -1,4 +1,4 @@
--- Prices of every part, rent and purchase in two columns. Key: hardware, of `mart.parts`.
+-- Prices of every part that has one, rent and purchase in two columns. Key: hardware, of `mart.parts`.
 -- Grain: hardware
 CREATE VIEW prices AS
 SELECT
@@ -22,8 +22,10 @@ SELECT
     -- Source of the list price, of `mart.sources`.
     o.source_id AS purchase_source_id,
     p.price_usd_per_hour,
-    p.price_kind
+    p.price_kind,
+    p.price_basis
 FROM hardware AS h
 INNER JOIN part_price AS p ON p.hardware = h.hardware
 LEFT JOIN price AS r ON r.hardware = h.hardware
 LEFT JOIN list_price AS o ON o.hardware = h.hardware
+WHERE r.hardware IS NOT NULL OR o.hardware IS NOT NULL

@@ -191,3 +191,29 @@ def test_int8_under_a_backend_that_people_do_not_use_is_said(db: Session, said: 
         said.clear()
         db.report("small", on="t4", precision="int8", backend=backend)
         assert said.count(line) == count
+
+
+def test_a_peak_follows_from_array_and_clock_and_each_number_that_is_not_stated_is_named(db: Session, said: list[str], tmp_path: Path) -> None:
+    """16 arrays of 64 x 64 elements at 1 GHz do 2 x 16 x 4,096 x 1e9 = 131.072 TOPS, vector units a sixteenth of that: 8.192 TOPS.
+
+    A TPU lends 20 mm2 of host interface, an NPU 5; its array has 7.5 times its multipliers' area, that of an NPU 2.1 times.
+    """
+    unrated = NPU.replace("npu64", "unrated").replace(f"    peak_ops_per_s: {number(131.072, 'TOPS')}\n", "")
+    assert "TOPS" not in unrated
+    path = tmp_path / "unrated.yaml"
+    for family, lent in (("npu", "mac_area_factor 2.1, uncore_mm2 5"), ("tpu", "mac_area_factor 7.5, uncore_mm2 20")):
+        path.write_text(unrated.replace("family: npu", f"family: {family}"))
+        said.clear()
+        assert db.hardware.check(path).is_empty()
+        told = "\n".join(said)
+        assert "peak.int8.matrix.int32.peak_ops_per_s = 131 TOP/s (units x operations a clock x clock)" in told
+        assert "assumed: peak.int8.vector.int32.peak_ops_per_s = 8.19 TOP/s (0.0625 ratio x peak of the matrix units)" in told
+        assert f"family {family} lends " in told and all(rule in told for rule in lent.split(", "))
+        assert "assumed: energy.static.chip = " in told and "memory.dram" not in told
+    path.write_text(unrated.replace("unit: matrix", "unit: vector"))
+    assert "give it peak_ops_per_s" in str(db.hardware.check(path)["fault"].to_list())
+    path.write_text(unrated)
+    db.hardware.add(path)
+    for column in ("latency_s", "energy_j"):
+        first, second = (db.report("small", on=part, batch=64)[column][0] for part in ("unrated", "npu64"))
+        assert first == pytest.approx(second, rel=1e-9)

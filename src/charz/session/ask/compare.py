@@ -41,7 +41,7 @@ from ..question import TARGET, Question, of_axes, served, transferred
 from . import memory_fits, rents
 
 _COMPARED = (
-    *TARGET, "power", "latency_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
+    *TARGET, "power", "latency_s", "p10_s", "p90_s", "throughput_per_s", "energy_per_sample_j", "average_power_w", "edp_js", "bottleneck",
     "utilization_fraction", "correction_factor", "peak_memory_byte", "fits_device", "is_simulated", "energy_basis",
 )  # fmt: skip
 

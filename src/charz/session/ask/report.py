@@ -96,6 +96,11 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         "ORDER BY longest_s DESC, stage LIMIT {top}",
     ),
     "levels": (
+        "level_total",
+        ("kernel_class", "level", "level_byte", "level_j"),
+        "ORDER BY kernel_class <> 'all', kernel_class, depth, level",
+    ),
+    "fits": (
         "memory_fit",
         ("level", "capacity_byte", "fits_weight", "fits_activation", "fits_all"),
         "ORDER BY depth",
@@ -132,9 +137,9 @@ _SECTIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
         "",
     ),
     "modules": (
-        "module_edp",
+        "run_module",
         ("module", "class_name", "operator_count", "latency_s", "energy_j", "edp_js", "weight_byte", "output_byte"),
-        "WHERE depth <= 1 ORDER BY edp_js DESC NULLS LAST, module LIMIT {top}",
+        "WHERE depth <= 1 ORDER BY depth, edp_js DESC NULLS LAST, module LIMIT {top}",
     ),
     "operators": (
         "operator_fusion",
@@ -230,7 +235,7 @@ class Report(Core):
     @answer(
         "run", "memory", "mapping", "kernels", "energy", "sentences", "checks",
         more=(
-            "partition", "concurrency", "validation", "stages", "levels", "steps", "traffic", "timeline", "largest_batch",
+            "partition", "concurrency", "validation", "stages", "levels", "fits", "steps", "traffic", "timeline", "largest_batch",
             "energy_delay_product", "modules", "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost",
             "checkpointing",
         ),
@@ -259,7 +264,7 @@ class Report(Core):
         force: Force = False,
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
-            "stages", "levels", "steps", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules",
+            "stages", "levels", "fits", "steps", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules",
             "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost", "checkpointing",
         ] = "run",
     ) -> Rows:  # fmt: skip

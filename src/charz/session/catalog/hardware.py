@@ -18,6 +18,7 @@ from ..axes import quantity
 from ..core import Core
 from ..messages import Messages
 from ..parameters import Amount, File, Force, Text
+from ..quantities import quantity as quantity_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -206,7 +207,8 @@ class Hardware:
         """Check a part file or the shipped catalog, and list faults and missing numbers that predictions of time or energy need; exit code 1
         if something is listed. Valid numbers that contradict each other (`part_warning`) are reported as warnings.
 
-        Nothing is ingested or written. The part of a file is tested with the shipped rules and scenarios. In the shipped catalog, energy
+        Nothing is ingested or written. The part of a file is tested with the shipped rules and scenarios, and each number that the file does
+        not state is listed with its rule, and the silicon rules that its family lends. In the shipped catalog, energy
         rules of memory are also compared with documents (`energy_fact`), and parts with the rules of their silicon process
         (`silicon_check`). Deviations above a factor of 1.5 are reported as remarks.
         """
@@ -255,6 +257,8 @@ class Hardware:
                 database.insert_rows(connection, made)
             maintain.refill(connection, with_runs=False)
             warn(self.session.messages, connection, part.hardware)  # type: ignore[attr-defined]
+            for line in _not_stated(connection, part.hardware):  # type: ignore[attr-defined]
+                self.session.messages.remark(line)
             return _lacks(connection, part.hardware)  # type: ignore[attr-defined]
 
     @answer(is_writing=True)
@@ -381,6 +385,22 @@ def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
         f"{part}: {quantity} {ruled:.4g} by the rules of its process, {stated:.4g} as stated: {factor:.2g} times apart"
         for part, quantity, ruled, stated, factor in connection.execute(query).fetchall()
     ]
+
+
+def _not_stated(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[str]:
+    """Return a line for each number that a part does not state, with its formula, and a line for the silicon rules that depend on its family."""
+    query = "SELECT is_guess, field, value, unit, formula FROM hardware_value WHERE hardware = ? AND stated_value IS NULL ORDER BY field"
+    lines = [
+        f"{'assumed' if is_guess else 'derived'}: {field} = {quantity_of(value, unit)}{f' ({formula})' if formula else ''}"
+        for is_guess, field, value, unit, formula in connection.execute(query, [hardware]).fetchall()
+        if value is not None
+    ]
+    ruled = "SELECT quantity, value FROM part_rule WHERE hardware = ? AND row_key = '*' AND quantity IN"
+    of_family = "(SELECT quantity FROM silicon_rule WHERE family <> '*' AND row_key = '*') ORDER BY quantity"
+    lent = ", ".join(f"{name} {value:g}" for name, value in connection.execute(f"{ruled} {of_family}", [hardware]).fetchall())
+    ((family,),) = connection.execute("SELECT family FROM hardware WHERE hardware = ?", [hardware]).fetchall()
+    more = "another family lends other values, and so other area, static power and energy"
+    return [*lines, f"family {family} lends {lent}: {more}"]
 
 
 def _lacks(connection: duckdb.DuckDBPyConnection, hardware: str | None = None) -> list[str]:

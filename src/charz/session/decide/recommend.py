@@ -36,7 +36,7 @@ from ..question import DEFAULT_BATCHES, TARGET, Question, served
 from .limits import Limit, limits
 
 _SHOWN = (
-    *TARGET, "context", "power", "latency_s", "throughput_per_s", "sample_j", "average_power_w", "peak_memory_byte",
+    *TARGET, "context", "power", "latency_s", "p10_s", "p90_s", "throughput_per_s", "sample_j", "average_power_w", "peak_memory_byte",
     "million_inference_usd", "price_usd_per_hour", "price_basis", "is_simulated", "energy_basis",
 )  # fmt: skip
 
@@ -103,11 +103,11 @@ class Recommend(Core):
         )
         if not question.precisions:
             self.messages.remark("each part runs in one precision; `--precision fp16,bf16,int8` compares several precisions")
-        scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation")
+        scoped = self.asked(served(question, phase, context, devices, version, kv_precision), "recommendation", "model_latency")
         scoped.keep("recommendation")
         first = "latency_s" if section == "others" else ORDERS[one_of("order", by, ORDERS)]
         order = f"ORDER BY {first} NULLS LAST, latency_s, model, hardware, backend, precision, batch, sequence"
-        found = scoped.rows("recommendation", _CHOSEN, order)
+        found = scoped.rows("recommendation", _CHOSEN, order, beside=("model_latency",))
         choices = [dict(zip(found.columns, row, strict=True)) for row in found.fetch()]
         verdicts = [_verdict(choice, wanted) for choice in choices]
         if section == "others":
@@ -115,6 +115,8 @@ class Recommend(Core):
         kept = [c for c, verdict in zip(choices, verdicts, strict=True) if verdict == FRONT]
         self._say_simulated(kept)
         self._say_rounded(kept)
+        if by == "latency" and (line := overlap(kept)):
+            self.messages.remark(line)
         if not kept:
             self.messages.warn("no choice meets all limits; --section others shows which limit each choice misses")
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
@@ -150,6 +152,19 @@ class Recommend(Core):
             f"{front[0]['hardware']} comes first and is simulated: its time and energy ({front[0]['energy_basis']}) were not checked by"
             f" measurements; {'no choice on the front is in silicon' if real is None else f'the first in silicon is {real}'}"
         )
+
+
+def overlap(front: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return a sentence if the bands of the first two choices overlap, so that their order may be the reverse; else None."""
+    if len(front) < 2 or any(front[i][name] is None for i, name in ((0, "p90_s"), (1, "p10_s"))):
+        return None
+    first, second = front[:2]
+    if first["p90_s"] < second["p10_s"]:
+        return None
+    names = (f"{c['hardware']} {c['backend']} {c['precision']} batch {c['batch']}" for c in front[:2])
+    bands = (f"{quantity(c['p10_s'], 's')} to {quantity(c['p90_s'], 's')}" for c in front[:2])
+    told = " and ".join(f"{name} ({band})" for name, band in zip(names, bands, strict=True))
+    return f"the bands of the first two choices overlap, so that either may be faster: {told}"
 
 
 def _verdict(choice: Mapping[str, Any], wanted: Sequence[Limit]) -> str:

@@ -213,7 +213,7 @@ def _memory(subject: Subject) -> Section:
         f"Memory peaks at {size(m['peak_memory_byte'])} in {m['peak_operator']} ({m['peak_module'] or 'the model'});"
         f" the largest share is {most}, {size(parts[most])}."
     )
-    tables = [table, subject.table("largest_batch", "Largest batch"), subject.table("levels", "What fits where")]
+    tables = [table, subject.table("largest_batch", "Largest batch"), subject.table("fits", "What fits where")]
     return Section("memory", "Memory over the run", finding, [subject.chart("memory")], tables)
 
 
