@@ -119,6 +119,17 @@ def test_parts_that_are_sold_in_nodes(db: Session) -> None:
     assert prices.of_nodes(db.connection(), [("h100_sxm5_80", 16), ("t4", 1)]) == [] and prices.of_nodes(db.connection(), [("h100_sxm5_80", 12)]) == told
 
 
+def test_rents_that_the_catalog_assumes_are_named(db: Session) -> None:
+    told = prices.said(db.connection(), prices.of(db.connection(), ["h100_sxm5_80", "t4"]))
+    assert told == ["rent: h100_sxm5_80, t4 at an assumed price of 2025-06; `charz compare --price --rent PART=USD` takes yours"]
+
+
+def test_a_launched_choice_runs_the_requests_of_its_replay(db: Session) -> None:
+    rows = db.llm("decoder", on="h100_sxm5_80", devices=1, launch="vllm", rate=5, **ASKED)
+    slots, launch = rows.row(0, named=True)["slots"], rows.row(0, named=True)["launch"]
+    assert slots > rows["batch"][0] and f"--max-num-seqs {slots} " in f"{launch} "
+
+
 def test_numbers_of_devices_that_no_link_joins(db: Session, said: list[str]) -> None:
     said.clear()
     rows = db.llm("decoder", on="t4", devices="8,16", batch=1)
@@ -226,3 +237,12 @@ class TestBuilds:
         together = both.serve("decoder", on=",".join(self.PARTS), rate="1", **self.OPTIONS).filter(hardware="mi300x_192")
         alone = both.serve("decoder", on="mi300x_192", rate="1", **self.OPTIONS)
         assert together["tpot_p50_s"].to_list() == alone["tpot_p50_s"].to_list()
+
+    def test_parts_without_builds_are_asked_with_others(self, both: Session) -> None:
+        """An EPYC's usual server has no builds for AMD parts, which must not hide those of an MI300X."""
+        groups = [set(one.hardware) for one in both.by_build(Question())]
+        assert {"mi300x_192"} in groups and any({"epyc_9654", "h100_sxm5_80"} <= group for group in groups)
+        assert [one.hardware for one in both.by_build(Question(hardware=("mi300x_192",)))] == [("mi300x_192",)]
+        options = {"batch": 4, "prompt": 64, "output": 32, "precision": "fp16"}
+        together = both.llm("decoder", on="mi300x_192,epyc_9654,h100_sxm5_80", **options).filter(hardware="mi300x_192")
+        assert together["tpot_s"].to_list() == both.llm("decoder", on="mi300x_192", **options)["tpot_s"].to_list()

@@ -94,17 +94,21 @@ class Targets(Opened):
         return dict(self.connection().execute(query).fetchall())
 
     def by_build(self, question: Question) -> list[Question]:
-        """Divide a question without a version into one about AMD parts, whose servers are builds of their own, and one about the others. Parts whose
-        builds have no versions of their own are asked together: a run of several parts is evaluated once."""
-        if any(run.get("engine_version") for run in question.runs):
+        """Divide a question without a version into those about AMD parts, by the server whose builds for AMD have numbers, and one about the
+        others. Parts whose servers have no such builds are asked with the others: a run of several parts is evaluated once."""
+        if len(question.backends) > 1 or any(run.get("engine_version") for run in question.runs):
             return [question]
-        query = "SELECT hardware FROM hardware WHERE vendor = 'amd'"
-        amd = {name for (name,) in self.connection().execute(query).fetchall()}
-        asked = self.named_parts(question.hardware)
-        groups = [[part for part in asked if part not in amd], [part for part in asked if part in amd]]
-        if not all(groups) or len(self._built(groups[1], question)) != 1:
-            return [question]
-        return [replace(question, hardware=group) for group in groups]
+        query = """
+            SELECT b.hardware, ANY_VALUE(b.backend) FROM supported_backend AS b INNER JOIN hardware AS h ON h.hardware = b.hardware
+            WHERE h.vendor = 'amd' AND b.serves AND (b.backend = $1 OR ($1 IS NULL AND b.is_default))
+            AND b.backend IN (SELECT backend FROM engine_version WHERE contains(engine_version, $2)) GROUP BY b.hardware
+        """
+        named = question.backends[0] if question.backends else None
+        built = dict(self.connection().execute(query, [named, releases.ROCM]).fetchall())
+        groups: dict[str | None, list[str]] = {}
+        for part in self.named_parts(question.hardware):
+            groups.setdefault(built.get(part), []).append(part)
+        return [replace(question, hardware=group) for group in groups.values()] if len(groups) > 1 else [question]
 
     def _built(self, amd: Sequence[str], question: Question) -> list[str]:
         """Return the backends of AMD parts: those of the question, or the servers that these parts usually take."""

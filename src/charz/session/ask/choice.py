@@ -20,6 +20,7 @@ TEXTS = {
     "load_fraction": "Rate of requests as a share of the largest one.",
     "ttft_p99_s": "Time to the first token that 99 % of the requests keep, from a replay of random arrivals. [s]",
     "tpot_p99_s": "Mean time of a later token that 99 % of the requests keep, from a replay of random arrivals. [s]",
+    "slots": "Largest number of requests that a server runs at once in the replay, which its launch command sets.",
     "replicas": "Number of equal servers that share the requests.",
     "devices": "Number of devices of all servers.",
     "requests_per_s": "Rate of requests of all servers. [1/s]",

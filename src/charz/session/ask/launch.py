@@ -16,7 +16,10 @@ from .mix import Mix
 if TYPE_CHECKING:
     import duckdb
 
-COLUMNS = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "split", "replicas", "batch", "context", "launch")
+COLUMNS = (
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "split", "replicas", "batch", "slots", "context",
+    "launch",
+)  # fmt: skip
 
 FLAG = ("engine", "setting", "value", "words", "package", "package_version", "note")
 """Columns of `launch_flag` that a command needs."""
@@ -100,7 +103,7 @@ def settings(
     degrees = {**dict.fromkeys(_DEGREES, 1), **degrees}
     free, chunk = server
     length = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
-    requests = row["samples"] if "samples" in row else row["batch"]
+    requests = next(row[name] for name in ("slots", "samples", "batch") if name in row)
     used = [row[name] for name in ("peak_memory_byte", "weight_byte", "kv_cache_byte")]
     static = None
     if dram_byte and None not in used:

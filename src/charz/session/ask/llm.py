@@ -328,7 +328,7 @@ class Llm(Core):
             return losers, degrees
         if not found.choices:
             self.messages.warn("no choice meets the limits")
-        for line in (*lost.lines(found.lost, found.choices), *prices.said({row["hardware"]: row["price_kind"] for row in found.choices})):
+        for line in (*lost.lines(found.lost, found.choices), *prices.said(self.connection(), {row["hardware"]: row["price_kind"] for row in found.choices})):
             self.messages.remark(line)
         for line in prices.of_nodes(self.connection(), [(row["hardware"], row["devices"]) for row in found.choices]):
             self.messages.remark(line)
@@ -417,7 +417,8 @@ class Llm(Core):
         found = [row | {"price_kind": kinds[row["hardware"]]} for row in found]
         for line in mix.said(found):
             self.messages.remark(line)
-        for line in prices.said(kinds):
+        nodes = prices.of_nodes(self.connection(), [(row["hardware"], row["device_count"]) for row in found]) if is_smallest else []
+        for line in (*prices.said(self.connection(), kinds), *nodes):
             self.messages.remark(line)
         self.messages.remark("a decode step generates one token for each sample of the batch")
         return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"))

@@ -25,10 +25,16 @@ def of(connection: DuckDBPyConnection, parts: Iterable[str]) -> dict[str, str | 
     return {part: known.get(part) for part in parts}
 
 
-def said(kinds: Mapping[str, str | None]) -> list[str]:
-    """Tell which parts have the cost of owning in place of a rent, and which have no price. `kinds` are those of the answer's parts."""
+def said(connection: DuckDBPyConnection, kinds: Mapping[str, str | None]) -> list[str]:
+    """Tell which rents are assumed, which parts have the cost of owning in place of a rent, and which have no price. `kinds` are those of the
+    answer's parts."""
     owned, unknown = (sorted(part for part, kind in kinds.items() if kind == wanted) for wanted in (OWNED, None))
     lines = []
+    query = "SELECT hardware, split_part(price_basis, ', ', 2) FROM part_price WHERE price_kind = 'rent' AND price_basis LIKE 'assumed, %'"
+    assumed = {part: dated for part, dated in connection.execute(query).fetchall() if kinds.get(part) == "rent"}
+    if assumed:
+        months = " to ".join(sorted({min(assumed.values()), max(assumed.values())}))
+        lines.append(f"rent: {some(sorted(assumed), 3)} at an assumed price of {months}; `charz compare --price --rent PART=USD` takes yours")
     if owned:
         others = " Other prices are rents." if "rent" in kinds.values() else ""
         lines.append(

@@ -166,7 +166,7 @@ class Serve(Core):
             for plan, key, server, costs in found
             for asked in self._loads(server, plan, key[0], rates, flights)
         ]
-        for line in prices.said(prices.of(self.connection(), [key[0] for _, key, *_ in found])):
+        for line in prices.said(self.connection(), prices.of(self.connection(), [key[0] for _, key, *_ in found])):
             self.messages.remark(line)
         if not rates and not flights and _is_limited(plan):
             self.messages.remark(

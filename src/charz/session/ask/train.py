@@ -192,7 +192,7 @@ class Train(Core):
         if tokens is not None:
             self.messages.remark(_budget(found, tokens))
         records = [dict(zip(every.columns, row, strict=True)) for row in rows]
-        owned = prices.said(prices.of(self.connection(), [row["hardware"] for row in records]))
+        owned = prices.said(self.connection(), prices.of(self.connection(), [row["hardware"] for row in records]))
         explained = self._unsaved(scoped, stated) if stated else recomputing(records)
         for line in (*lacking(records), *explained, *self._unpacked(records), *owned):
             self.messages.remark(line)

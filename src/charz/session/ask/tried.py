@@ -13,7 +13,7 @@ from .lost import Loss, weight
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "context", "load_fraction", "ttft_s", "ttft_p99_s", "tpot_s", "tpot_p99_s", "price_usd_per_hour", "price_kind",
+    "batch", "slots", "context", "load_fraction", "ttft_s", "ttft_p99_s", "tpot_s", "tpot_p99_s", "price_usd_per_hour", "price_kind",
     "million_output_tokens_usd", "saturated_million_tokens_usd", "requests_per_s", "tokens_per_s",
     "step_limit", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
@@ -100,7 +100,7 @@ class Tried:
         if fewest is None:
             return None
         rate = fewest * server.capacity if limits.rate is None else limits.rate
-        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server.capacity)
+        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server)
         return cls(allowed, server, fewest, best, order(best))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
@@ -108,7 +108,7 @@ class Tried:
         if limits.rate is None:
             widest, server = self.allowed[-1], self.server
             rate = self.fewest * server.capacity
-            return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server.capacity)
+            return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server)
         return self.at_least(self.fewest, limits)
 
     def at_least(self, fewest: int, limits: Limits) -> dict[str, Any] | None:
@@ -125,7 +125,7 @@ class Tried:
         if replicas is None or found is None:
             return None
         running = next((row for row in self.allowed if row["samples"] >= found.batch), self.allowed[-1])
-        made = _record(running, replicas, limits.rate, found.first_s or 0.0, found.step_s, limits.output, self.server.capacity)
+        made = _record(running, replicas, limits.rate, found.first_s or 0.0, found.step_s, limits.output, self.server)
         return made | {"load_fraction": limits.rate / (replicas * self.server.capacity)}
 
     def _fewest(self, fewest: int, limits: Limits) -> int | None:
@@ -151,16 +151,16 @@ class Tried:
         return found if is_kept else None
 
 
-def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int, capacity: float) -> dict[str, Any]:
-    """Make the row of a choice. The price covers all devices, also idle ones; `capacity` is the largest rate of one server."""
+def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int, server: Server) -> dict[str, Any]:
+    """Make the row of a choice. The price covers all devices, also idle ones."""
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
         **{name: row[name] for name in COLUMNS if name in row},
-        "batch": row["samples"], "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
+        "batch": row["samples"], "slots": int(server.most), "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
         "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output, **dict.fromkeys(QUEUED),
         "price_usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
         "million_output_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
-        "saturated_million_tokens_usd": None if per_s is None else per_s / (capacity * output) * 1e6,
+        "saturated_million_tokens_usd": None if per_s is None else per_s / (server.capacity * output) * 1e6,
     }  # fmt: skip
 
 
