@@ -1,7 +1,7 @@
 -- Dense peak of every part at every precision on its vector and matrix units. A precision without a rate falls back along
 -- `precision.fallback`, with `fallback_operations` operations for each original operation; a part that computes only in integers
--- uses `precision.integer_stand_in`. Peaks with half-precision accumulators are separate columns, because only some backends use
--- them (`backend_support.calls_library`).
+-- uses `precision.integer_stand_in`, and a part with neither fp16 nor fp32 takes bf16 in place of fp16. Peaks with half-precision
+-- accumulators are separate columns, because only some backends use them (`backend_support.calls_library`).
 -- Grain: hardware, precision
 CREATE VIEW hardware_rate AS
 WITH fallback_chain AS (
@@ -9,33 +9,31 @@ WITH fallback_chain AS (
     UNION ALL
     SELECT a.precision, a.fallback AS executed, 1 AS hops, a.fallback_operations AS operations
     FROM precision AS a
-    WHERE a.fallback IS NOT NULL
     UNION ALL
     SELECT a.precision, b.fallback AS executed, 2 AS hops, a.fallback_operations * b.fallback_operations AS operations
     FROM precision AS a
     INNER JOIN precision AS b ON b.precision = a.fallback
-    WHERE b.fallback IS NOT NULL
     UNION ALL
     SELECT
-        a.precision,
-        c.fallback AS executed,
-        3 AS hops,
-        a.fallback_operations * b.fallback_operations * c.fallback_operations AS operations
+        a.precision, c.fallback AS executed, 3 AS hops, a.fallback_operations * b.fallback_operations * c.fallback_operations AS operations
     FROM precision AS a
     INNER JOIN precision AS b ON b.precision = a.fallback
     INNER JOIN precision AS c ON c.precision = b.fallback
-    WHERE c.fallback IS NOT NULL
+    UNION ALL
+    SELECT precision, 'bf16' AS executed, 3 AS hops, 1e0 AS operations
+    FROM precision
+    WHERE 'fp16' IN (precision, fallback)
     UNION ALL
     SELECT precision, integer_stand_in AS executed, 4 AS hops, 1e0 AS operations
     FROM precision
-    WHERE integer_stand_in IS NOT NULL
 ),
 
 floating_parts AS (
-    SELECT DISTINCT k.hardware
+    SELECT k.hardware, COUNT(*) FILTER (WHERE k.precision IN ('fp16', 'fp32')) > 0 AS is_wide
     FROM part_peak AS k
     INNER JOIN precision AS p ON p.precision = k.precision
     WHERE p.kind = 'float'
+    GROUP BY k.hardware
 ),
 
 -- A peak may belong to one cluster or to all units.
@@ -79,7 +77,7 @@ executed_peaks AS (
     LEFT JOIN precision AS w ON w.precision = e.accumulator
     LEFT JOIN floating_parts AS o ON o.hardware = k.hardware
     LEFT JOIN hardware_power AS p ON p.hardware = k.hardware AND p.is_default
-    WHERE f.hops < 4 OR o.hardware IS NULL
+    WHERE (f.hops < 4 OR o.hardware IS NULL) AND (f.hops <> 3 OR f.executed <> 'bf16' OR NOT o.is_wide)
 ),
 
 preferred_peaks AS (

@@ -37,9 +37,8 @@ convolutions AS (
         a.plans_layout OR w.compute_precision = 'fp32' AS is_never_converted,
         -- A kernel of one tap and stride 1 is a product in nchw if the rows of the image begin at multiples of 16 bytes. Of rows of 98
         -- bytes cuDNN converts the image; of rows of 392 bytes it runs a kernel without wgmma in the time of a conversion.
-        COALESCE(
-            z.m * z.k = z.image AND FLOOR(z.m * p.bits / NULLIF(128e0 * z.samples, 0e0)) * 128e0 * z.samples = z.m * p.bits, FALSE
-        ) AS is_product,
+        COALESCE(z.m * z.k = z.image, FALSE)
+        AND COALESCE(FLOOR(z.m * p.bits / NULLIF(128e0 * z.samples, 0e0)) * 128e0 * z.samples = z.m * p.bits, TRUE) AS is_product,
         -- Images of fewer than eight channels, such as a network's input, are padded in nhwc too.
         COALESCE(z.k < 8e0 * z.taps AND COALESCE(z.gemm_count, 1e0) = 1e0, FALSE) AS is_narrow,
         -- Channels are padded to a vector of eight.

@@ -191,6 +191,7 @@ def test_channels_last_groups(
         # A kernel of one tap and stride 1 is a product of rows of 16 bytes, which 40 elements of 2 bytes have and 25 do not.
         ({}, {"k": 2.5, "taps": 1.0, "m": 40.0}, 0.0, 0.0),
         ({}, {"k": 2.5, "taps": 1.0, "m": 40.0, "samples": 2.0}, 2 * 320.0 + 72.0 + 120.0, 4 * (320.0 + 36.0 + 120.0)),
+        ({}, {"k": 10.0, "taps": 1.0, "m": 10.0, "samples": None}, 0.0, 0.0),
         ({}, {"k": 10.0, "taps": 1.0, "m": 10.0}, 160.0 + 72.0 + 30.0, 4 * (160.0 + 36.0 + 30.0)),
         ({"compute_precision": "fp32"}, {}, 0.0, 0.0),
         ({"layout": "nhwc"}, {"k": 108.0}, 0.0, 0.0),

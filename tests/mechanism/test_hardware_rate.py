@@ -51,6 +51,19 @@ def test_fallback(
     assert row["is_native"] is is_native
 
 
+@pytest.mark.parametrize(("wider", "found"), [(None, (8e12, "bf16")), ("fp16", (None, None)), ("fp32", (None, None))])
+def test_half_precision_on_a_part_that_has_only_bf16(
+    evaluate: Callable[..., list[dict[str, Any]]], wider: str | None, found: tuple[float | None, str | None]
+) -> None:
+    """A matrix unit of int8 and bf16 computes fp16 in bf16, unless vector units have fp16 or fp32."""
+    kinds = {"int8": "integer", "int4": "integer"}
+    types = [t | {"kind": kinds.get(t["precision"], "float")} for t in (*PRECISIONS, {"precision": "bf16", "fallback": "fp32", "bits": 16})]
+    peaks = [peak("int8", "matrix", 16e12), peak("bf16", "matrix", 8e12)] + ([peak(wider, "vector", 1e12)] if wider else [])
+    rows = {r["precision"]: r for r in evaluate("hardware_rate", precision=types, part=[PART], part_peak=[*peaks, peak("bf16", "vector", 2e12)])}
+    assert (rows["fp16"]["matrix_ops_per_s"], rows["fp16"]["matrix_precision"]) == found
+    assert (rows["int8"]["matrix_ops_per_s"], rows["int8"]["vector_ops_per_s"]) == (16e12, 1e12 if wider else 2e12)
+
+
 def test_a_type_that_takes_several_operations_of_another(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """An int64 operation takes four of int32, which takes two of fp32: an eighth of 8e12, and eight times the energy."""
     types = [

@@ -337,13 +337,18 @@ class Chip:
         name: str | None = precision
         operations = 1.0
         for _ in range(4):
-            same = [p for p in peaks if p["precision"] == name]
-            if same or name is None:
-                found = min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)
-                return found and found | {"peak_ops_per_s": found["peak_ops_per_s"] / operations, "operations": operations}
+            if same := [p for p in peaks if p["precision"] == name]:
+                found = min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]))
+                return found | {"peak_ops_per_s": found["peak_ops_per_s"] / operations, "operations": operations}
+            if name is None:
+                break
             row = self.facts.one("precision", precision=name)
             name, operations = row["fallback"], operations * row["fallback_operations"]
-        kinds = {self.facts.one("precision", precision=p["precision"])["kind"] for p in self.peaks}
+        stated = {p["precision"] for p in self.peaks}
+        is_half = "fp16" in (precision, self.facts.one("precision", precision=precision)["fallback"])
+        if is_half and not stated & {"fp16", "fp32"} and (same := [p for p in peaks if p["precision"] == "bf16"]):
+            return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"])) | {"operations": 1.0}
+        kinds = {self.facts.one("precision", precision=name)["kind"] for name in stated}
         stand_in = self.facts.one("precision", precision=precision)["integer_stand_in"]
         same = [p for p in peaks if p["precision"] == stand_in and "float" not in kinds]
         return min(same, key=lambda p: (-p["peak_ops_per_s"], p["accumulator"]), default=None)

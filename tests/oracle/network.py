@@ -380,7 +380,8 @@ class Run:
             results = main.size("m") * main.size("n") * max(main.size("groups"), 1)
             is_odd = main.size("groups") > 1 and math.log2(channels) % 1
             is_narrow, width = channels < 8 and main.size("groups") <= 1, self.facts.width(kernel.precision)
-            is_product = main.size("m") * main.size("k") == main.sizes.get("image") and main.size("m") / main.size("samples") * width % 16 == 0
+            is_product = main.size("m") * main.size("k") == main.sizes.get("image")
+            is_product = is_product and (not main.size("samples") or main.size("m") / main.size("samples") * width % 16 == 0)
             slowly = padded * (slow if is_narrow else 1.0)
             if not is_product and (kernel.layout == "nchw" or (kernel.layout == "nhwc" and is_odd)):
                 again = slow * (whole + results) if kernel.layout == "nhwc" else 0.0

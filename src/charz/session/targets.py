@@ -98,13 +98,12 @@ class Targets(Opened):
         others. Parts whose servers have no such builds are asked with the others: a run of several parts is evaluated once."""
         if len(question.backends) > 1 or any(run.get("engine_version") for run in question.runs):
             return [question]
-        query = """
-            SELECT b.hardware, ANY_VALUE(b.backend) FROM supported_backend AS b INNER JOIN hardware AS h ON h.hardware = b.hardware
-            WHERE h.vendor = 'amd' AND b.serves AND (b.backend = $1 OR ($1 IS NULL AND b.is_default))
-            AND b.backend IN (SELECT backend FROM engine_version WHERE contains(engine_version, $2)) GROUP BY b.hardware
-        """
-        named = question.backends[0] if question.backends else None
-        built = dict(self.connection().execute(query, [named, releases.ROCM]).fetchall())
+        building = "SELECT DISTINCT backend FROM engine_version WHERE contains(engine_version, ?)"
+        builders = {name for (name,) in self.connection().execute(building, [releases.ROCM]).fetchall()}
+        amd = [name for (name,) in self.connection().execute("SELECT hardware FROM hardware WHERE vendor = 'amd'").fetchall()]
+        usual = "SELECT hardware, backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
+        taken = dict.fromkeys(amd, question.backends[0]) if question.backends else dict(self.connection().execute(usual, [amd]).fetchall())
+        built = {part: backend for part, backend in taken.items() if backend in builders}
         groups: dict[str | None, list[str]] = {}
         for part in self.named_parts(question.hardware):
             groups.setdefault(built.get(part), []).append(part)

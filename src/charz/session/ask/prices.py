@@ -30,8 +30,8 @@ def said(connection: DuckDBPyConnection, kinds: Mapping[str, str | None]) -> lis
     answer's parts."""
     owned, unknown = (sorted(part for part, kind in kinds.items() if kind == wanted) for wanted in (OWNED, None))
     lines = []
-    query = "SELECT hardware, split_part(price_basis, ', ', 2) FROM part_price WHERE price_kind = 'rent' AND price_basis LIKE 'assumed, %'"
-    assumed = {part: dated for part, dated in connection.execute(query).fetchall() if kinds.get(part) == "rent"}
+    rents = connection.execute("SELECT hardware, price_basis FROM part_price WHERE price_kind = 'rent'").fetchall()
+    assumed = {part: basis.removeprefix("assumed, ") for part, basis in rents if part in kinds and basis.startswith("assumed")}
     if assumed:
         months = " to ".join(sorted({min(assumed.values()), max(assumed.values())}))
         lines.append(f"rent: {some(sorted(assumed), 3)} at an assumed price of {months}; `charz compare --price --rent PART=USD` takes yours")

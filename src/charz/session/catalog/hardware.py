@@ -389,10 +389,10 @@ def _off_process(connection: duckdb.DuckDBPyConnection) -> Sequence[str]:
 
 def _not_stated(connection: duckdb.DuckDBPyConnection, hardware: str) -> list[str]:
     """Return a line for each number that a part does not state, with its formula, and a line for the silicon rules that depend on its family."""
-    query = "SELECT is_guess, field, value, unit, formula FROM hardware_value WHERE hardware = ? AND stated_value IS NULL ORDER BY field"
+    query = "SELECT field, is_guess, value, unit, formula FROM hardware_value WHERE hardware = ? AND stated_value IS NULL"
     lines = [
         f"{'assumed' if is_guess else 'derived'}: {field} = {quantity_of(value, unit)}{f' ({formula})' if formula else ''}"
-        for is_guess, field, value, unit, formula in connection.execute(query, [hardware]).fetchall()
+        for field, is_guess, value, unit, formula in sorted(connection.execute(query, [hardware]).fetchall())
         if value is not None
     ]
     ruled = "SELECT quantity, value FROM part_rule WHERE hardware = ? AND row_key = '*' AND quantity IN"
