@@ -186,11 +186,11 @@ def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
 
 
 @pytest.mark.default
-def test_costs_of_owning_are_said() -> None:
-    (line,) = prices.said({"a": "rent", "b": "owned", "c": "owned"})
+def test_costs_of_owning_are_said(db: Session) -> None:
+    (line,) = prices.said(db.connection(), {"a": "rent", "b": "owned", "c": "owned"})
     assert line.startswith("owned: b, c, which nobody rents out") and line.endswith(" Other prices are rents.")
-    assert prices.said({"b": "owned"})[0].endswith("--price` shows the basis.")
-    assert prices.said({"a": "rent", "b": None})[0].startswith("no price is known of b;")
+    assert prices.said(db.connection(), {"b": "owned"})[0].endswith("--price` shows the basis.")
+    assert prices.said(db.connection(), {"a": "rent", "b": None})[0].startswith("no price is known of b;")
 
 
 def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:

@@ -33,9 +33,11 @@ def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
     with charz.open(resnet18) as db:
         told = db.explain("resnet18", "conv2d_1", formulas=True, **TARGET)
     with duckdb.connect(str(resnet18), read_only=True) as connection:
-        ((latency_s, compute_s, dram_byte),) = connection.sql(
+        query = "SELECT value FROM part_energy WHERE hardware = 'rtx4090' AND key = 'fp32.vector'"
+        ((op_j,),) = connection.sql(query).fetchall()
+        ((latency_s, compute_s, dram_byte, macs),) = connection.sql(
             """
-            SELECT l.latency_s, l.compute_s, l.dram_byte
+            SELECT l.latency_s, l.compute_s, l.dram_byte, l.macs
             FROM kernel_latency AS l
             JOIN kernel_operator AS s USING (model, backend, kernel_id)
             JOIN operator AS o USING (model, operator_id)
@@ -49,6 +51,10 @@ def test_an_operator_down_to_its_sources(resnet18: Path) -> None:
     assert values(told, "latency_s") == [pytest.approx(latency_s)]
     assert values(told, "compute_s") == [pytest.approx(compute_s)]
     assert values(told, "dram_byte") == [pytest.approx(dram_byte)]
+    # Static power at the clock of the run, and the factor on energies stated at the reference voltage.
+    assert values(told, "static_energy_j") == [pytest.approx(values(told, "static_w")[0] * latency_s)]
+    (voltage_square,) = values(told, "voltage_square")
+    assert values(told, "compute_energy_j") == [pytest.approx(2 * macs * op_j * voltage_square)]
     said = " ".join([*told["name"], *told["meaning"]])
     for needed in ("layer1.0.conv1.weight", "[64, 64, 3, 3]", "[B, 64, 56, 56]", "family:gpu", "power.default.tdp_w"):
         assert needed in said

@@ -43,6 +43,14 @@ def test_a_budget_in_days_dollars_and_megawatt_hours() -> None:
     assert _budget(Rows(FITS.columns, [("h100", "dp64", None, None, None)]), 2e12) == "2e+12 tokens: no split fits"
 
 
+def test_lent_batches_and_sequences_are_told() -> None:
+    rows = [{"batch": 1, "sequence": 128}]
+    (line,) = train.usual(rows, batch=None, sequence=None)
+    assert line.startswith("batch 1 and sequence 128: usual of the model; --batch and --sequence take yours")
+    assert train.usual(rows, batch=[4], sequence=None)[0].startswith("sequence 128: usual of the model; --sequence takes yours")
+    assert train.usual(rows, batch=[4], sequence="512") == train.usual([{"batch": 64, "sequence": 1}], batch=None, sequence=None) == []
+
+
 def test_images_are_counted_in_samples() -> None:
     """A run of sequence 1 has no tokens, and throughput and price have the unit of what the models read."""
 

@@ -194,7 +194,7 @@ class Train(Core):
         records = [dict(zip(every.columns, row, strict=True)) for row in rows]
         owned = prices.said(self.connection(), prices.of(self.connection(), [row["hardware"] for row in records]))
         explained = self._unsaved(scoped, stated) if stated else recomputing(records)
-        for line in (*lacking(records), *explained, *self._unpacked(records), *owned):
+        for line in (*usual(records, batch=batch, sequence=sequence), *lacking(records), *explained, *self._unpacked(records), *owned):
             self.messages.remark(line)
         return found
 
@@ -298,6 +298,17 @@ def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = list(dict.fromkeys(lines))
     further = [f"{len(lines) - MOST_TOLD} further rows recompute for the same reason"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *further, "--recompute none,selective,full compares"] if lines else []
+
+
+def usual(rows: Sequence[Mapping[str, Any]], **asked: object) -> list[str]:
+    """Tell the batch and sequence that the model lends a question that names none. `asked` are the options of these names."""
+    row = next((row for row in rows if (row["sequence"] or 1) > 1), None)
+    lent = [name for name, value in asked.items() if value in (None, [], ())]
+    if row is None or not lent:
+        return []
+    told = " and ".join(f"{name} {row[name]}" for name in lent)
+    options = " and ".join(f"--{name}" for name in lent)
+    return [f"{told}: usual of the model; {options} take{'s' if len(lent) == 1 else ''} yours, on which the hours of a training depend"]
 
 
 def unpacking(row: Mapping[str, Any], parameters: float, byte_per_s: float | None) -> str:

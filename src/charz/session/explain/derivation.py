@@ -35,7 +35,7 @@ _RUN_CHAIN = (
         ),
     ),
     ("Power", "model_report", ("power", "clock_fraction")),
-    ("Power", "clocked_shape", ("voltage_square",)),
+    ("Power", "clocked_shape", ("voltage_square", "static_w")),
     ("Power", "model_energy", ("average_power_w", "tdp_w")),
     ("Bounds", "model_latency", ("roofline_s", "naive_s", "correction_factor")),
     ("Work", "model_report", ("macs", "flops", "traffic_byte", "utilization_fraction")),
@@ -67,6 +67,7 @@ _KERNEL_CHAIN = (
         "kernel_time",
         ("energy_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j"),
     ),
+    ("3. Energy", "clocked_shape", ("voltage_square", "static_w")),
     ("4. Energy-delay product", "kernel_edp", ("edp_js", "local_edp_js", "edp_fraction")),
 )  # fmt: skip
 """Steps of one kernel, each explaining inputs of the step before."""
@@ -223,9 +224,9 @@ class Derivation:
             self.hints.append("--formulas shows the derivation of these numbers")
             return
         for title, view, columns in _KERNEL_CHAIN:
-            self._facts(
-                title, _name(kernel), view, kernel if view == "kernel_time" else self._rows(view, where)[0], columns
-            )
+            # The voltage and the static power are those of the run.
+            found = kernel if view == "kernel_time" else self._rows(view, "" if view == "clocked_shape" else where)[0]
+            self._facts(title, _name(kernel), view, found, columns)
         self._terms(kernel, where)
         self._steps(where, mapping)
         self._layout(kernel)
