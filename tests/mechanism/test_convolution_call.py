@@ -179,6 +179,8 @@ def test_channels_last_groups(
     [
         # Twelve channels are padded to sixteen: 100 x 16 / 12; 36 weights at twice the time; 25 x 3 results; read and written, two bytes each.
         ({}, {"k": 108.0}, 400 / 3 + 72.0 + 75.0, 4 * (400 / 3 + 36.0 + 75.0)),
+        # Eight channels need no padding.
+        ({}, {"k": 72.0}, 100.0 + 72.0 + 75.0, 4 * (100.0 + 36.0 + 75.0)),
         # Four channels are padded to eight, at twice the time; in channels-last the image is read and written with eight.
         ({}, {}, 400.0 + 72.0 + 75.0, 4 * (200.0 + 36.0 + 75.0)),
         ({}, {"k": 9.0, "m": 100.0}, 1600.0 + 72.0 + 300.0, 4 * 1136.0),
