@@ -94,7 +94,7 @@ def test_a_trigger_with_a_name_of_charz_does_not_run_while_a_catalog_is_filled(
         filled.extend(connection.execute("SELECT count(*) FROM ran").fetchall())
 
     monkeypatch.setattr(workspace, "_fill_catalog", fill)
-    monkeypatch.setattr(workspace.views, "install", lambda connection: None)
+    monkeypatch.setattr(workspace.views, "install", lambda connection, commits: None)
     path = tmp_path / "emptied.duckdb"
     path.write_bytes(few_parts.read_bytes())
     with duckdb.connect(str(path)) as connection:
