@@ -4,9 +4,8 @@ The database contains the measured runs and their models. The scope of a band is
 measured under the backend, `family:X` for other parts of a measured family, `*` for a backend or family without measurements.
 Runs of parts without efficiencies of their own under the backend, predicted from their family's rows and their datasheet, give
 `family:X`, together with runs of parts that the family's fit did not use, predicted without the part's rows. Each of the former parts
-with enough rows also gets a band `hardware:X`. All runs, predicted from the assumed efficiencies
-alone, give `*`. Each cell (data set, part, model, precision, batch class) weighs the same, in `family:X` each part, in `*` each
-family and backend.
+with enough rows also gets a band `hardware:X`. All runs, predicted from the assumed efficiencies alone, give `*`. Each cell (data set,
+part, model, precision, batch class) weighs the same, in `family:X` each part, in `*` each family and backend.
 
 A band is fitted to its coverage of rows left out: the rows of each part, model, or family and backend against the band of the
 others. Both percentiles are raised to one power until the band covers four fifths of those rows. If no power does, the scope gets
@@ -94,12 +93,10 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
         for rows in (shipped["efficiency"], shipped["prediction_band"].filter(confidence="measured"))
     ).unique()
     # Other runs are not predicted: most measured runs are of the few parts with fits of their own.
-    pairs = ", ".join(
-        f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in fitted.sort("hardware").rows()
-    )
+    pairs = _pairs(fitted)
     others = f"({DRAWN}) AND (x.hardware, x.backend) NOT IN ({pairs})" if pairs else DRAWN
     apart = fitted.filter(~pl.col("hardware").is_in([*timm.GPUS, *timm.CPUS]))
-    chosen = ", ".join(f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in apart.sort("hardware").rows())
+    chosen = _pairs(apart)
     frame = validation.predicted(connection, others, overrides=shipped).with_columns(has_own_rows=False)
     if chosen:
         family = shared_rows(shipped["efficiency"])
@@ -109,6 +106,11 @@ def residuals(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataF
     if not len(frame):
         raise _too_few(0)
     return _weighed(frame, shipped)
+
+
+def _pairs(parts: pl.DataFrame) -> str:
+    """Write the pairs of part and backend as a list in SQL."""
+    return ", ".join(f"({ddl.literal(part)}, {ddl.literal(backend)})" for part, backend in parts.sort("hardware").rows())
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, shipped: dict[str, pl.DataFrame]) -> pl.DataFrame:

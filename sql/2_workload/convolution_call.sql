@@ -95,16 +95,17 @@ blocked_images AS (
         -- cuDNN converts to nchw first, take `slow_conversion_ratio` times as long an element
         -- (benchmarks/measured/h200_operators.parquet).
         (is_nchw OR is_converted) AND NOT is_never_converted AND NOT is_product AS needs_channels_last,
+        is_narrow AND NOT is_nchw AND NOT is_never_converted AS is_padded,
         CASE
             WHEN needs_channels_last
                 THEN COALESCE(padded_elements * CASE WHEN is_narrow THEN slow_ratio ELSE 1e0 END + weight_elements * slow_ratio + result_elements, 0e0)
                     + CASE WHEN is_converted THEN (image_elements + result_elements) * slow_ratio ELSE 0e0 END
-            WHEN is_narrow AND NOT is_nchw AND NOT is_never_converted THEN image_elements
+            WHEN is_padded THEN image_elements
             ELSE 0e0
         END AS nchw_elements,
         CASE
             WHEN needs_channels_last THEN COALESCE(2e0 * (padded_elements + weight_elements + result_elements) * element_byte, 0e0)
-            WHEN is_narrow AND NOT is_nchw AND NOT is_never_converted THEN (image_elements + padded_elements) * element_byte
+            WHEN is_padded THEN (image_elements + padded_elements) * element_byte
             ELSE 0e0
         END AS nchw_byte
     FROM handed_over

@@ -101,19 +101,18 @@ class Targets(Opened):
         building = "SELECT DISTINCT backend FROM engine_version WHERE contains(engine_version, ?)"
         builders = {name for (name,) in self.connection().execute(building, [releases.ROCM]).fetchall()}
         amd = [name for (name,) in self.connection().execute("SELECT hardware FROM hardware WHERE vendor = 'amd'").fetchall()]
-        usual = "SELECT hardware, backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
-        taken = dict.fromkeys(amd, question.backends[0]) if question.backends else dict(self.connection().execute(usual, [amd]).fetchall())
-        built = {part: backend for part, backend in taken.items() if backend in builders}
+        built = {part: backend for part, backend in self._servers_of(amd, question).items() if backend in builders}
         groups: dict[str | None, list[str]] = {}
         for part in self.named_parts(question.hardware):
             groups.setdefault(built.get(part), []).append(part)
         return [replace(question, hardware=group) for group in groups.values()] if len(groups) > 1 else [question]
 
-    def _built(self, amd: Sequence[str], question: Question) -> list[str]:
-        """Return the backends of AMD parts: those of the question, or the servers that these parts usually take."""
-        usual = "SELECT DISTINCT backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
-        found = self.connection().execute(usual, [list(amd)]).fetchall()
-        return list(question.backends) or [name for (name,) in found]
+    def _servers_of(self, parts: Sequence[str], question: Question) -> dict[str, str]:
+        """Return the server that each part takes: that of the question, or the part's usual one."""
+        if question.backends:
+            return dict.fromkeys(parts, question.backends[0])
+        usual = "SELECT hardware, backend FROM supported_backend WHERE serves AND is_default AND list_contains(?, hardware)"
+        return dict(self.connection().execute(usual, [list(parts)]).fetchall())
 
     def _released(self, parts: Sequence[str], question: Question, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Give the runs of servers versions that have numbers: the nearest to the one asked for, and on AMD parts the newest of their builds.
@@ -122,7 +121,7 @@ class Targets(Opened):
             return runs
         vendors = "SELECT DISTINCT vendor FROM hardware WHERE list_contains(?, hardware)"
         is_amd = self.connection().execute(vendors, [list(parts)]).fetchall() == [("amd",)]
-        backends = self._built(parts, question) if is_amd else list(question.backends)
+        backends = list(question.backends) or (sorted(set(self._servers_of(parts, question).values())) if is_amd else [])
         if len(backends) != 1:
             return runs
         query = "SELECT engine_version FROM engine_version WHERE backend = ?"

@@ -83,6 +83,11 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
     return (row["model"], value is None, value or 0.0, *(row[name] for name in keys))
 
 
+def _degrees_of(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
+    """Return the degrees of a row's split; without a split its devices share each kernel."""
+    return degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
+
+
 def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int) -> str:
     """Return the command that replays the arrivals of a choice at length."""
     split = degrees[row["split"]]
@@ -360,8 +365,7 @@ class Llm(Core):
             if told := facts.lacking(row):
                 self.messages.warn(told)
                 continue
-            of_split = degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
-            words, notes = facts.command(row, of_split, asked)
+            words, notes = facts.command(row, _degrees_of(row, degrees), asked)
             found.append({**row, "launch": words})
             for line in notes:
                 self.messages.remark(line)
@@ -380,7 +384,7 @@ class Llm(Core):
         facts = launches.Facts.read(self.connection(), launches.engine_of(row))
         if facts.lacking(row) is not None:
             return answered
-        words, notes = facts.command(row, degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}, asked)
+        words, notes = facts.command(row, _degrees_of(row, degrees), asked)
         for line in notes:
             self.messages.remark(line)
         whole = [(*each.values(), words if each is row else None) for each in rows]

@@ -1,4 +1,4 @@
-"""Requests of a question about a server, and the splits of its named."""
+"""Requests of a question about a server, and the splits of its devices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def split(self) -> str:
-        """Return the name of the split over named."""
+        """Return the name of the split over devices."""
         return splits.name({
             "tensor": self.tensor, "pipeline": self.stages, "interleave": 1, "context": 1, "data": self.expert, "expert": self.expert,
             "micro_batches": 1,
@@ -113,17 +113,17 @@ class Named:
     """Devices that a question names, and degrees of their splits; an empty list leaves a degree open."""
 
     counts: Sequence[int]
-    """Numbers of all named."""
+    """Numbers of all devices."""
     tensors: Sequence[int] = ()
     stages: Sequence[int] = ()
     experts: Sequence[int] = ()
 
 
 def over(plan: Plan, named: Named, has_experts: bool) -> list[Plan]:
-    """Return a plan for each split of each number of named.
+    """Return a plan for each split of each number of devices.
 
-    Without numbers there is one server of the named degrees. Tensor parallel takes what named stages and experts leave. Named degrees of tensor
-    parallel leave devices to further servers, and without any named degree all splits are listed, with as many servers as the devices allow.
+    Without numbers there is one server of the named degrees. Tensor parallel takes the devices that stages and experts leave. Named degrees of tensor
+    parallel leave the other devices to further servers, and without any named degree all splits are listed, with as many servers as the devices allow.
     """
     if not named.counts:
         degrees = itertools.product(named.tensors or [1], named.stages or [1], named.experts or [1])
@@ -143,7 +143,7 @@ def over(plan: Plan, named: Named, has_experts: bool) -> list[Plan]:
 
 
 def _degrees(count: int, named: Named, has_experts: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the degrees of tensor, pipeline and expert parallel to try on a number of named. Stages are tried beyond one node."""
+    """Yield the degrees of tensor, pipeline and expert parallel to try on a number of devices. Stages are tried beyond one node."""
     if not named.tensors and (named.stages or named.experts):
         for stages, expert in itertools.product(named.stages or [1], named.experts or [1]):
             yield max(1, count // (stages * expert)), stages, expert
