@@ -17,8 +17,8 @@ from charz.schema.errors import CharzError, is_interrupt, unknown_name
 from charz.session import GROUP_LINES
 from charz.session.methods import Method, methods
 
-from . import display, process
-from .options import COMMON, EPILOG, Before, function
+from . import display, helped, process
+from .options import COMMON, Before, function
 
 
 class LazyGroup(TyperGroup):
@@ -204,7 +204,7 @@ def _command(method: Method) -> Any:
         single = what_if.command(method)
     else:
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(method.name, epilog=EPILOG)(function(method))
+        single.command(method.name, cls=helped.command(method, tuple(COMMON)))(function(method))
     command = typer.main.get_command(single)
     command.name = method.name
     return command
@@ -213,7 +213,7 @@ def _command(method: Method) -> Any:
 def _group(name: str, members: dict[str, Method]) -> Any:
     group = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, help=GROUP_LINES[name])
     for member in members.values():
-        group.command(member.name, epilog=EPILOG)(function(member))
+        group.command(member.name, cls=helped.command(member, tuple(COMMON)))(function(member))
     found = typer.main.get_group(group)
     found.name = name
     return found

@@ -55,9 +55,6 @@ _FORCE = Annotated[bool, _common("--force")]
 _WAIT = Annotated[float, _common("--wait", min=0.0)]
 _FULL = Annotated[bool, typer.Option("--full", help="Print every table.")]
 
-EPILOG = f"`charz --help` describes the options of every command: {', '.join(COMMON)}."
-"""Last line of a command's help."""
-
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -208,7 +205,8 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
     if typing.get_origin(hint) is not Annotated:
         given = hint
     if parameter.name == "section" and is_several:
-        option = typer.Option("--section", help="Print this table only.", show_default=False)
+        told = f"Print this table only: {', '.join(typing.get_args(given))}."
+        option = typer.Option("--section", help=told, show_default=False, metavar="NAME")
         return _keyword("section", Annotated[given | None, option], None)
     if not isinstance(text, Text):
         raise TypeError(f"{parameter.name} has no `Text`")

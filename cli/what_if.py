@@ -13,7 +13,8 @@ from charz.session.decide.what_if import METHODS, WhatIf
 from charz.session.methods import Method, methods
 from charz.session.parameters import Text
 
-from .options import DATABASE, ENGINE, EPILOG, LIVE, TRUST, Changes, before, function
+from . import helped
+from .options import COMMON, DATABASE, ENGINE, LIVE, TRUST, Changes, before, function
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """Settings of the parser. Options after the first word belong to the other command."""
@@ -34,7 +35,7 @@ def command(method: Method) -> typer.Typer:
     """Make the command of `what_if`: `charz what-if --set PART.FIELD=VALUE -- COMMAND ...`."""
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-    @single.command(method.name, help=method.help, epilog=EPILOG, context_settings=_SETTINGS)
+    @single.command(method.name, cls=helped.command(method, tuple(COMMON)), help=method.help, context_settings=_SETTINGS)
     def what_if(
         context: typer.Context,
         words: _WORDS,

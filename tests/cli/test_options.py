@@ -118,7 +118,7 @@ def _same(printed: object, value: object) -> bool:
 @pytest.mark.parametrize("name", flat())
 def test_a_command_has_the_options_of_its_method(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     method = flat()[name]
-    assert dispatch.run([*name.split(), "--help"]) == 0
+    assert dispatch.run([*name.split(), "--help-all"]) == 0
     shown = capsys.readouterr().out
     hints = typing.get_type_hints(method.asked.rows, include_extras=True)
     for parameter in inspect.signature(method.asked.rows).parameters.values():

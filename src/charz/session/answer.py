@@ -137,6 +137,8 @@ class Asked:
     """Parameters that name a file to write. The command then prints the file's name instead of tables."""
     instead: tuple[str, ...] = ()
     """Parameters that ask for one table instead of all sections."""
+    common: tuple[str, ...] = ()
+    """Names of the options that `--help` shows, in its order; `--help-all` shows the others too. Empty if `--help` shows all."""
 
 
 def _path_of(owner: Any) -> Path:
@@ -152,6 +154,7 @@ def answer(
     alone: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
     instead: tuple[str, ...] = (),
+    common: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Turn a method that returns rows into a method that returns a frame, and into a command of the same name."""
 
@@ -166,7 +169,7 @@ def answer(
                 session.remind()
                 return Frame.of(rows.frame(), rows.bare)
 
-        method.asked = Asked(body, sections, more, is_writing, alone, files, instead)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more, is_writing, alone, files, instead, common)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

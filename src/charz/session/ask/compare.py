@@ -95,7 +95,10 @@ def _pieces(by: str, depth: int) -> str:
 class Compare(Core):
     """Comparison of models on parts."""
 
-    @answer("run", "memory", instead=("by",), alone=("saturation", "price", "fits"), files=("html",))
+    @answer(
+        "run", "memory", instead=("by",), alone=("saturation", "price", "fits"), files=("html",),
+        common=("on", "batch", "precision", "backend", "by", "section", "saturation", "price", "top", "html"),
+    )
     @paged
     def compare(
         self,

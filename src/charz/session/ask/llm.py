@@ -111,7 +111,10 @@ def _joined(listed: Sequence[Rows]) -> Rows:
 class Llm(Core):
     """Serving of language models."""
 
-    @answer(files=("html",))
+    @answer(
+        files=("html",),
+        common=("on", "precision", "devices", "batch", "context", "smallest", "ttft", "tpot", "rate", "budget", "prompt", "output"),
+    )
     @paged
     def llm(
         self,

@@ -240,6 +240,7 @@ class Report(Core):
             "checkpointing",
         ),
         files=("html", "trace"),
+        common=("on", "batch", "precision", "backend", "cap", "section", "full", "top", "html", "trace"),
     )  # fmt: skip
     def report(
         self,

@@ -84,7 +84,10 @@ MOST_RATE = "the largest rate within --ttft and --tpot"
 class Serve(Core):
     """Server of a language model under load."""
 
-    @answer(files=("html",))
+    @answer(
+        files=("html",),
+        common=("on", "precision", "devices", "rate", "concurrency", "input", "output", "ttft", "tpot", "html"),
+    )
     @paged
     def serve(
         self,

@@ -94,7 +94,10 @@ MOST_TOLD = 6
 class Train(Core):
     """Training over several devices."""
 
-    @answer("steps", more=("time", "memory"), files=("html",))
+    @answer(
+        "steps", more=("time", "memory"), files=("html",),
+        common=("on", "devices", "precision", "batch", "global_batch", "sequence", "tokens", "zero", "recompute", "adapter", "frozen", "section"),
+    )
     @paged
     def train(
         self,

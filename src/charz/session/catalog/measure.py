@@ -47,7 +47,10 @@ _MEASURED = (
 class Measure(Calibrate, Fusion):
     """Measurements of models on this machine."""
 
-    @answer("runs", alone=("fusion", "fusion_pairs"), is_writing=True)
+    @answer(
+        "runs", alone=("fusion", "fusion_pairs"), is_writing=True,
+        common=("device", "backend", "batch", "precision", "seconds", "hardware", "characterize", "fusion"),
+    )
     def measure(
         self,
         models: Annotated[

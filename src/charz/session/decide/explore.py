@@ -69,7 +69,9 @@ class Limit:
 class Explore(Core):
     """Exploration of design spaces."""
 
-    @answer()
+    @answer(
+        common=("base", "vary", "models", "batch", "precision", "objective", "limit", "sensitivity", "top", "out", "picture"),
+    )
     def explore(
         self,
         *,

@@ -51,7 +51,10 @@ FRONT = "on the front"
 class Recommend(Core):
     """Pareto-optimal choices within limits."""
 
-    @answer("front", "others", files=("html",))
+    @answer(
+        "front", "others", files=("html",),
+        common=("by", "latency", "energy", "memory", "power", "price", "on", "batch", "precision", "top", "html"),
+    )
     @paged
     def recommend(
         self,

@@ -18,7 +18,7 @@ from .derivation import COLUMNS, Derivation
 class Explain(Core):
     """Derivation of a run, a kernel or an operator."""
 
-    @answer()
+    @answer(common=("on", "batch", "sequence", "precision", "backend", "cap", "tile", "formulas"))
     def explain(
         self,
         model: Model,

@@ -130,7 +130,7 @@ def _large(connection: duckdb.DuckDBPyConnection) -> set[str]:
 class Export(Core):
     """Export of tables and answers."""
 
-    @answer()
+    @answer(common=("models", "on", "format", "dashboard", "views", "full", "batch", "precision", "force"))
     def export(
         self,
         folder: Annotated[File, Text("New or empty folder; with --format duckdb a new file.")],
