@@ -181,10 +181,28 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
+_CALLED = {
+    "--on": ("--hardware", "--part", "--parts", "--gpu", "--device"),
+    "--models": ("--model",),
+    "--devices": ("--gpus", "--num-devices"),
+    "--batch": ("--batch-size", "--bs"),
+    "--sequence": ("--seq", "--seq-len", "--sequence-length"),
+    "--precision": ("--dtype",),
+    "--html": ("--page",),
+}
+"""Options, each with names that other tools give to it."""
+
+
 def _usage_line(error: BaseException, message: str) -> str:
+    """Return the message of a usage error with the option that was meant, or with the command's help as the next step."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "charz"
-    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help` shows its usage."
+    given = getattr(error, "option_name", None)
+    own = {flag for p in context.command.params for flag in p.opts} if context and given else set()
+    meant = [flag for flag, others in _CALLED.items() if given in others and flag in own]
+    if meant:
+        return f"No such option: {given}. {path} calls it {meant[0]}."
+    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help-all` shows its usage."
 
 
 def _fail(line: str) -> int:

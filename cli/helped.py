@@ -23,7 +23,7 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with `--help-all` before `--help`."""
         *own, last = super().get_params(ctx)
-        whole = copy.copy(last)
+        whole: Any = copy.copy(last)
         whole.name, whole.opts, whole.help, whole.callback = "help_all", ["--help-all"], "Show every option and exit.", self._show_all
         return [*own, whole, last]
 

@@ -8,9 +8,12 @@ from collections.abc import Iterable
 
 import duckdb
 
-from charz.schema.errors import CharzError, unknown_name
+from charz.schema.errors import CharzError, nearest_names
 
 LIST_COMMAND = "`charz hardware list` shows all"
+
+NEAREST = 3
+"""Number of parts that the error for an unknown name lists."""
 
 
 def resolve(connection: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -47,7 +50,10 @@ def match(name: str, names: Iterable[tuple[str, str]]) -> str:
         shown = ", ".join(sorted(containing)[:12])
         more = f", and {len(containing) - 12} more" if len(containing) > 12 else ""
         raise CharzError("several parts have this name", name, f"candidates: {shown}{more}", "name one of them")
-    raise unknown_name("part", name, [known for known, _ in pairs], LIST_COMMAND)
+    part_of = dict(reversed(pairs))
+    near = list(dict.fromkeys(part_of[known] for known in nearest_names(name, part_of, count=3 * NEAREST)))
+    exists = f"nearest: {', '.join(near[:NEAREST])}" if near else "no part has a similar name"
+    raise CharzError("unknown part", name, exists, LIST_COMMAND)
 
 
 def _plain(name: str) -> str:

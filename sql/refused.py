@@ -1,4 +1,4 @@
-"""Rows that a trigger refuses when a client inserts them: scenarios that no run can have, and scenarios that exist already."""
+"""Rows that a trigger refuses when a client inserts or updates them: scenarios that no run can have, and scenarios that exist already."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {
 
 
 def scenarios(new: str) -> str:
-    """Write the query that raises an error for the first refused row of `new`, the table of inserted scenarios, and returns no row otherwise."""
+    """Write the query that raises an error for the first refused row of `new`, the table of inserted or changed scenarios, and returns no row otherwise."""
     cases = [f"WHEN {name} < 1 THEN CONCAT('{name} ', {name}, ' is not possible: write 1 or more')" for name in _COUNTS]
     for name, words in _WORDS.items():
         listed, hint = ", ".join(map(ddl.literal, words)), ddl.literal(f": write one of {', '.join(words)}")

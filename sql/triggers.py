@@ -287,7 +287,8 @@ class _Maker:
         """Yield all triggers, those of facts before those of queues: the engine binds a trigger with all that it fires."""
         if "scenario" in self._read(RUNS):
             refusal = f"INSERT INTO {WRITING} {refused.scenarios(NEW)}"
-            yield Trigger("main.scenario", "charz_insert_check", "INSERT", refusal, (NEW,))
+            for event in ("INSERT", "UPDATE"):
+                yield Trigger("main.scenario", f"charz_{event.lower()}_check", event, refusal, (NEW,))
         for table, stated, derived in restate.ratios() if restate.DERIVED in self._relations else ():
             for event in EVENTS:
                 yield from self._restating(table, stated, derived, event)

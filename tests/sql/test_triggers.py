@@ -70,6 +70,8 @@ def changes(table: str) -> list[str]:
     key = next(name for name in reversed(kind.KEY) if kind.model_fields[name].annotation is not bool)
     renamed = f"{key} || '_2'" if kind.model_fields[key].annotation is str else f"{key} + 1000"
     fresh = {"efficiency": ", efficiency_id + 100000 AS efficiency_id", "scenario": ", batch + 1000 AS batch"}.get(table, "")
+    if table == "scenario":  # two rows of the same conditions are refused
+        values[values.index("batch = batch * 2")] = "batch = batch * 2 + 1000 * scenario_id"
     return [
         f"UPDATE {table} SET {', '.join(values)} WHERE rowid % 3 = 0",
         # Ingest inserts a model with all its rows.
@@ -225,6 +227,19 @@ def test_a_scenario_that_no_run_can_have_is_refused(small: Path) -> None:
             connection.execute(insert + "(33, 'fp32', 'eager')")
         connection.execute("INSERT INTO scenario (batch, precision, backend, memory_format) VALUES (33, 'fp32', 'eager', 'nhwc')")
         assert connection.execute("SELECT COUNT(*) FROM scenario WHERE batch = 33").fetchall() == [(2,)]
+        changes = {
+            "batch = 0": "batch 0 is not possible", "precision = 'fp17'": "unknown precision fp17", "backend = 'nosuch'": "unknown backend nosuch",
+            "memory_format = 'nchw'": "the scenario exists already", "phase = 'backward'": "unknown phase backward",
+        }  # fmt: skip
+        for change, message in changes.items():
+            with pytest.raises(duckdb.Error, match=f"scenario: {message}"):
+                connection.execute(f"UPDATE scenario SET {change} WHERE batch = 33 AND memory_format = 'nhwc'")
+        assert connection.execute("SELECT COUNT(*) FROM scenario WHERE batch = 33").fetchall() == [(2,)]
+        with pytest.raises(duckdb.Error, match="the scenario exists already"):  # two rows that become equal
+            connection.execute("UPDATE scenario SET batch = 35, memory_format = 'nchw' WHERE batch = 33")
+        connection.execute("UPDATE scenario SET batch = 34 WHERE batch = 33 AND memory_format = 'nhwc'")
+        query = "SELECT DISTINCT run.batch FROM shape WHERE run.batch IN (33, 34) ORDER BY ALL"
+        assert connection.execute(query).fetchall() == [(33,), (34,)]
         assert maintain.differences(connection) == {}
 
 
