@@ -7,16 +7,16 @@ WITH usual_runs AS (
         c.model,
         c.hardware,
         c.scenario_id,
-        CASE WHEN c.backend <> d.backend THEN 2 WHEN c.precision <> d.precision THEN 1 ELSE 0 END AS distance,
+        CASE WHEN r.run.backend <> d.backend THEN 2 WHEN r.run.precision <> d.precision THEN 1 ELSE 0 END AS distance,
         COALESCE(p.bits, 0) AS bits,
         c.latency_s
-    FROM answer.target_cost AS c
+    FROM answer.model_report AS c
     INNER JOIN model AS m ON m.model = c.model
     INNER JOIN default_target AS d ON d.hardware = c.hardware
-    INNER JOIN run AS r ON r.run.model = c.model AND r.run.scenario_id = c.scenario_id AND r.run.precision = c.precision
-    LEFT JOIN precision AS p ON p.precision = c.precision
+    INNER JOIN run AS r ON r.run.model = c.model AND r.run.scenario_id = c.scenario_id
+    LEFT JOIN precision AS p ON p.precision = r.run.precision
     WHERE
-        c.batch = m.default_batch AND c.sequence = COALESCE(m.default_sequence, c.sequence) AND c.phase <> 'decode'
+        r.run.batch = m.default_batch AND r.run.sequence = COALESCE(m.default_sequence, r.run.sequence) AND r.phase <> 'decode'
         AND r.memory_format = 'nchw' AND r.power = 'default' AND r.cache_state = 'warm' AND r.host_factor = 1e0
         AND r.device_count = 1 AND r.engine_version = 'none' AND r.kv_precision = 'none'
         AND r.weight_host_fraction = 0e0 AND r.cache_host_fraction = 0e0 AND r.input_host_fraction = 0e0

@@ -77,6 +77,16 @@ def test_a_part_whose_usual_run_is_not_stored_shows_another_of_its_backend(path:
         assert set(connection.execute(query).fetchall()) == {("inductor", "fp32")}
 
 
+def test_the_usual_run_is_known_without_answers_at_hand(path: Path) -> None:
+    """A changed power limit drops the answers of the T4; its default run keeps the mark, without numbers."""
+    query = "SELECT model, scenario_id FROM mart.runs WHERE is_default AND hardware = 't4' ORDER BY ALL"
+    with duckdb.connect(str(path)) as connection:
+        before = connection.execute(query).fetchall()
+        connection.execute("UPDATE hardware_power SET tdp_w = tdp_w - 1 WHERE hardware = 't4'")
+        assert connection.execute("SELECT BOOL_OR(is_at_hand) FROM mart.runs WHERE hardware = 't4'").fetchall() == [(False,)]
+        assert connection.execute(query).fetchall() == before != []
+
+
 def test_rent_and_purchase_are_two_columns(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("INSERT INTO list_price VALUES ('t4', 'card', 2000, '2025-01', 'assumption', 'assumed')")
