@@ -180,7 +180,11 @@ def _answer(
         return section or "", rows, lambda: session.texts(rows.views) | dict(rows.texts)
 
     is_page = format in (Format.table, Format.markdown) and target.out is None
-    if len(sections) > 1 and chosen is None and (is_full or is_page):
+    first = method.asked.first if sections and is_page and changes is None and not is_full else ()
+    if first and chosen is None:
+        write_sections((_fetched(*asked(section)) for section in first), format, target.out, target.force)
+        session.messages.remark(f"--section NAME prints more, --full all: {', '.join(sections)}, {', '.join(method.asked.more)}")
+    elif len(sections) > 1 and chosen is None and (is_full or is_page):
         every = (_fetched(*asked(section)) for section in sections)
         shown = (one for one in every if one[1].source or one[0] == sections[0] or not is_page)
         write_sections(shown, format, target.out, target.force)

@@ -309,7 +309,10 @@ def test_a_report_in_markdown_has_its_sections(file: Path, capsys: pytest.Captur
     line = ["report", "small", "--on", "t4", "--db", str(file)]
     assert run([*line, "--format", "markdown"]) == 0
     titles = [text[3:] for text in capsys.readouterr().out.splitlines() if text.startswith("## ")]
-    assert titles == ["Run", "Memory", "Mapping", "Kernels", "Energy", "Sentences", "Checks"]
+    assert titles == ["Answer", "Shares", "Slowest"]
+    assert run([*line, "--format", "markdown", "--full"]) == 0
+    titles = [text[3:] for text in capsys.readouterr().out.splitlines() if text.startswith("## ")]
+    assert titles[:7] == ["Run", "Memory", "Mapping", "Kernels", "Energy", "Sentences", "Checks"]
     assert run([*line, "--format", "json", "--full"]) == 0
     assert {"run", "precisions", "timeline", "fusion"} <= json.loads(capsys.readouterr().out).keys()
 

@@ -137,6 +137,8 @@ class Asked:
     """Parameters that name a file to write. The command then prints the file's name instead of tables."""
     instead: tuple[str, ...] = ()
     """Parameters that ask for one table instead of all sections."""
+    first: tuple[str, ...] = ()
+    """Names of the tables that a command without `--section` and `--full` prints as text; empty for `sections`."""
     common: tuple[str, ...] = ()
     """Names of the options that `--help` shows, in its order; `--help-all` shows the others too. Empty if `--help` shows all."""
 
@@ -154,6 +156,7 @@ def answer(
     alone: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
     instead: tuple[str, ...] = (),
+    first: tuple[str, ...] = (),
     common: tuple[str, ...] = (),
 ) -> Callable[[Callable[Concatenate[S, P], Rows]], Callable[Concatenate[S, P], pl.DataFrame]]:
     """Turn a method that returns rows into a method that returns a frame, and into a command of the same name."""
@@ -169,7 +172,7 @@ def answer(
                 session.remind()
                 return Frame.of(rows.frame(), rows.bare)
 
-        method.asked = Asked(body, sections, more, is_writing, alone, files, instead, common)  # type: ignore[attr-defined]
+        method.asked = Asked(body, sections, more, is_writing, alone, files, instead, first, common)  # type: ignore[attr-defined]
         return cast("Callable[Concatenate[S, P], pl.DataFrame]", method)
 
     return decorated

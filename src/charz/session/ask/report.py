@@ -31,7 +31,7 @@ from ..parameters import (
 )
 from ..question import Question, header, served, single
 from ..scoped import Scoped
-from . import chrome_trace
+from . import chrome_trace, first_screen
 
 _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "p10_s", "p90_s",
@@ -240,6 +240,7 @@ class Report(Core):
             "checkpointing",
         ),
         files=("html", "trace"),
+        first=first_screen.FIRST,
         common=("on", "batch", "precision", "backend", "cap", "section", "full", "top", "html", "trace"),
     )  # fmt: skip
     def report(
@@ -266,7 +267,7 @@ class Report(Core):
         section: Literal[
             "run", "memory", "mapping", "kernels", "energy", "sentences", "checks", "partition", "concurrency", "validation",
             "stages", "levels", "fits", "steps", "traffic", "timeline", "largest_batch", "energy_delay_product", "modules",
-            "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost", "checkpointing",
+            "operators", "modifiers", "fusion", "fusions", "patterns", "precisions", "cost", "checkpointing", "answer", "shares", "slowest",
         ] = "run",
     ) -> Rows:  # fmt: skip
         """Report time, energy and memory of one model on one part. Omitted options take the defaults of the model and the part."""
@@ -306,6 +307,8 @@ class Report(Core):
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
             return replace(_checks(scoped, keys), header=header([keys]))
+        if section in first_screen.FIRST:
+            return self._first(question, section, top, devices is not None and devices > 1)
         view = _SECTIONS[section][0]
         scoped, keys = self.target(question, *(() if section in _SIDES else (view,)))
         if section in _SIDES:
@@ -320,6 +323,25 @@ class Report(Core):
         if section == "precisions":
             found = self._distinct(found)
         return found if section == "run" else replace(found, header=header([keys], without=found.columns))
+
+    def _first(self, question: Question, section: str, top: int, is_split: bool) -> Rows:
+        """Return a section of the first screen. The last one tells the next commands."""
+        view, columns, order = _SECTIONS["run"]
+        scoped, keys = self.target(question, view)
+        found = self.listed(scoped, (view, columns, order), 1, "runs", _BESIDE["run"])
+        run = dict(zip(found.columns, found.fetch()[0], strict=True))
+        if section == "answer":
+            memory = scoped.records(f"SELECT {', '.join(_MEMORY)} FROM model_memory")[0]
+            return replace(first_screen.answer(run, memory), header=header([keys]))
+        if section == "shares":
+            return first_screen.shares(run)
+        if is_split:
+            return Rows((), [])
+        view, columns, order = _SECTIONS["kernels"]
+        kernels = scoped.rows(view, columns, order.removesuffix(" LIMIT {top}"))
+        listed = replace(kernels, source=kernels.frame().head(min(top, first_screen.SLOWEST)))
+        self.messages.remark(f"next: charz explain {keys['model']} --on {keys['hardware']}, or charz opportunities {keys['model']} --on {keys['hardware']}")
+        return first_screen.slowest(run, listed)
 
     def _page(self, model: str, parts: list[str], conditions: dict[str, Any]) -> bytes:
         """Render the HTML page of a report. It compares the named parts; a single part is compared with a few well-known parts."""

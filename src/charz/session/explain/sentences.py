@@ -41,7 +41,7 @@ ALSO_SHARE = 0.2
 
 _TOGETHER = "arithmetic and memory set the pace together"
 
-_REMEDIES = {
+REMEDIES = {
     "compute": "a precision of fewer bits, more units or a faster clock shortens it",
     "memory": "fewer bytes shorten it (a narrower precision, more fusion), and so does a faster level",
     "power": "a higher cap, or a precision of less energy an operation, raises the clock",
@@ -147,10 +147,10 @@ def _three(told: str, why: str, change: str) -> list[tuple[str, str]]:
 def _change(kind: str, latency_s: float, saved_s: float) -> str:
     """Describe the remedy for a bottleneck, and the largest speedup before another bottleneck takes over."""
     if kind == "balanced":
-        return f"{_REMEDIES[kind]}: {significant(latency_s / (latency_s - saved_s))} times as fast if it halves both"
+        return f"{REMEDIES[kind]}: {significant(latency_s / (latency_s - saved_s))} times as fast if it halves both"
     if not 0.0 < saved_s < latency_s:
-        return f"{_REMEDIES[kind]}, but something else takes as long"
-    return f"{_REMEDIES[kind]}: at most {significant(latency_s / (latency_s - saved_s))} times as fast, before something else sets the pace"
+        return f"{REMEDIES[kind]}, but something else takes as long"
+    return f"{REMEDIES[kind]}: at most {significant(latency_s / (latency_s - saved_s))} times as fast, before something else sets the pace"
 
 
 def _saved(kernel: Record) -> float:

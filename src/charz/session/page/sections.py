@@ -9,6 +9,7 @@ from typing import Any
 from charz.schema.errors import CharzError
 
 from ..answer import Rows
+from ..ask import first_screen
 from ..explain import sentences
 from ..quantities import percent, quantity, significant, size
 from .content import Record, Section, Table
@@ -132,13 +133,10 @@ def _verdict(subject: Subject) -> Section:
         f"{r['model']} takes {quantity(r['latency_s'], 's')} a run on {r['hardware']} ({r['backend']}, {r['precision']},"
         f" batch {r['batch']}): {significant(r['throughput_per_s'])} samples a second at {energy} each",
         sentences.pace(r),
-        f"it {'takes' if m['fits_device'] else 'does not fit:'} {size(m['peak_memory_byte'])} of {size(m['device_byte'])}",
+        f"it {first_screen.fits(m)}",
     ]
     if b["p10_s"] is not None:
-        between = f"{quantity(b['p10_s'], 's')} and {quantity(b['p90_s'], 's')}"
-        is_assumed = b["band_basis"].endswith("assumed")
-        runs = "such runs may be" if is_assumed else "four of five such runs are"
-        said.append(f"{runs} between {between} ({b['band_basis']})")
+        said.append(first_screen.interval(b))
     if r["power_s"]:
         said.append(
             f"{quantity(r['power_s'], 's')} are in kernels that the power limit slows down, which count as power time and as neither"
