@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 
@@ -192,12 +192,16 @@ class _Template(_Writer):
     def __init__(self, connection: duckdb.DuckDBPyConnection, hardware: str, datasheet: str) -> None:
         super().__init__(connection, hardware)
         self.datasheet = datasheet
+        query = "SELECT field, value FROM part_number WHERE hardware = ? AND value IS NOT NULL"
+        self.defaults: dict[str, float] = dict(connection.execute(query, [hardware]).fetchall())
 
     def heading(self) -> Iterator[str]:
         yield "# A part of your own: enter its numbers, with the document each comes from, and add it with `charz hardware add`."
         yield "# A number that you omit is derived from the rest, or unknown; confidence states how far to trust a number"
         yield f"# (vendor_doc, measured, assumed, ...). The numbers here are examples, near those of {self.hardware}."
         yield "# A unit may be any multiple: GHz, KiB, MB, GB/s, TOPS, mW; `charz hardware check` lists faults."
+        yield "# A line that ends in (required) is needed. Remove the first `#` of an optional line to state its number; it shows"
+        yield "# the default that charz derives from the other numbers, or the unit where the number is unknown."
 
     def word(self, column: str, value: Any) -> Any:
         replaced = {"name": "My part", "vendor": "me", "architecture": "Mine", "status": "announced", "note": None}
@@ -263,12 +267,20 @@ class _Template(_Writer):
 
     def line(self, indent: int, row_type: type[Row], column: str, value: str) -> str:
         described = next(c.description for c in ddl.columns(row_type) if c.name == column)
-        first = re.split(r"\. (?=[A-Z])|; (?=joins)", described)[0].rstrip(".")
-        return f"{super().line(indent, row_type, column, value)}  # {first}"
+        first = re.split(r"\. (?=[A-Z])|; (?=joins)", described)[0].rstrip("., ")
+        is_optional = type(None) in get_args(row_type.model_fields[column].annotation)
+        return f"{super().line(indent, row_type, column, value)}  # {first}{'' if is_optional else ' (required)'}"
 
     def columns(self, section: str, row_type: type[Row], row: Record, *args: Any, **given: Any) -> Iterator[str]:
-        kept = {column: None if column in row_type.RATIO_TO.values() else value for column, value in row.items()}
-        return super().columns(section, row_type, kept, *args, **given)
+        derived = row_type.RATIO_TO.values()
+        kept = {column: None if column in derived else value for column, value in row.items()}
+        yield from super().columns(section, row_type, kept, *args, **given)
+        key, indent = args[0], given["indent"]
+        for column in row_type.model_fields:
+            if column in numeric_columns(section) and kept[column] is None and column not in derived:
+                value = self.defaults.get(".".join((section, *key, column)))
+                text = f"{{unit: {unit_of(column)}}}" if value is None else self.cited(value, {"unit": unit_of(column)})
+                yield f"{' ' * indent}# {self.line(0, row_type, column, text)}"
 
 
 def _number(value: float) -> str:

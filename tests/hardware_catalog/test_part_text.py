@@ -56,7 +56,12 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     path = tmp_path / "mine.yaml"
     with charz.open(tmp_path / "parts.duckdb") as session:
         text = session.hardware.template(family, out=path)
-    assert path.read_text() == text and "# Number of units in the cluster" in text
+    assert path.read_text() == text and "# Number of units in the cluster (required)" in text
+    lines = {line.strip().partition(":")[0]: line for line in text.splitlines()}
+    assert all(lines[name].endswith("(required)") for name in ("name", "vendor", "unit_count", "is_default"))
+    assert not any(lines[name].endswith("(required)") for name in ("clock_boost_hz", "tdp_w", "year"))
+    assert "default" in [line.strip(' :"') for line in text.splitlines()]
+    assert any(name in lines and "unit: W" in lines[name] for name in ("idle_w", "# idle_w")) and "# clock_matrix_hz" in lines
     rows = loader.load_part(path, catalog)
     assert [row.family for row in rows[Hardware]] == [family]  # type: ignore[attr-defined]
     assert [row.source_id for row in rows[Source]] == [f"my_{family}_datasheet"]  # type: ignore[attr-defined]

@@ -46,6 +46,18 @@ def test_a_ratio_is_that_of_two_points(number: str, vary: str, db: Session) -> N
         assert found[ratio] == pytest.approx(after[column] / before[column], rel=1e-9), ratio
 
 
+@pytest.mark.parametrize(("side", "size"), [("array_rows", "256x128"), ("array_columns", "128x256")])
+def test_an_array_twice_as_large_is_that_of_a_design_space(side: str, size: str, db: Session) -> None:
+    """The TPU v4's array of 128 x 128 with twice its rows or columns; peaks follow, and the area of its units grows."""
+    found = {row["number"]: row for row in db.elasticity("small", on="tpu_v4", batch=8).to_dicts()}[f"cluster.mxu.{side}"]
+    assert (found["value"], found["doubled_value"], found["unit"]) == (128, 256, "")
+    points = db.explore(base="tpu_v4", vary=f"array=128x128,{size}", models="small", batch=8, every_point=True).to_dicts()
+    before, after = sorted(points, key=lambda point: point["array"] != "128x128")
+    for ratio, column in RATIOS.items():
+        assert found[ratio] == pytest.approx(after[column] / before[column], rel=1e-9), ratio
+    assert found["area_ratio"] > 1.2
+
+
 def test_every_kind_of_number_is_asked_and_sorted_by_time(db: Session, said: list[str]) -> None:
     found = rows(db)
     assert {"units", "clock", "memory.l2.capacity_byte", "memory.dram.capacity_byte", "power.default.tdp_w"} <= set(

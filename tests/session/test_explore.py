@@ -16,7 +16,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session import Session
+from charz.session import Messages, Session, quantities
 from charz.session.decide import front_moves
 from charz.session.decide.design_space import design_space
 
@@ -391,6 +391,36 @@ def test_memory_is_a_kind_and_its_channels(db: Session) -> None:
     # Stacks have fewer pins on the die and an interposer under them, and draw more while waiting.
     assert found["HBM2x2"]["area_mm2"] < other["area_mm2"] and found["HBM2x2"]["part_usd"] > other["part_usd"]
     assert found["HBM2x2"]["rest_w"] > other["rest_w"] and found["HBM2x2"]["energy_j"] > other["energy_j"]
+
+
+def test_a_kind_of_memory_shows_its_rate_and_size(db: Session) -> None:
+    """Ten devices of GDDR6, 64 GB/s and 2 GB each."""
+    (point,) = db.explore(base="t4", vary="memory=GDDR6x10", models="small").to_dicts()
+    assert (point["memory"], point["memory_byte_per_s"], point["memory_byte"]) == ("GDDR6x10", 640e9, 20e9)
+
+
+@pytest.mark.parametrize("part", ["kpu_t64", "t4", "tpu_v4", "i7_13700k"])
+def test_powers_of_one_name_are_equal_in_every_command(part: str, file: Path) -> None:
+    """Idle power with gated clocks, static power at the reference clock, and static power at the clock of a run are three quantities."""
+    said: list[str] = []
+    with Session(file, messages=Messages(remark=said.append)) as db:
+        field = f"cluster.{db.hardware.show(part).filter(pl.col('field').str.ends_with('unit_count'))['field'][0].split('.')[1]}.unit_count"
+        known = dict(db.hardware.show(part).select("field", "value").rows())
+        point = db.explore(base=part, vary=f"{field}={known[field]:g}", models="small", every_point=True).row(0, named=True)
+        run = db.report("small", on=part).row(0, named=True)
+        shares = dict(db.report("small", on=part, section="shares").select("part", "energy_j").rows())
+        answer = db.report("small", on=part, section="answer")
+        query = f"SELECT rest_w, static_w FROM part_cost JOIN part USING (hardware) WHERE hardware = '{part}'"
+        ((rest, static),) = db.sql(query).rows()
+        which = f"model = 'small' AND hardware = '{part}' AND backend = '{run['backend']}' AND precision = '{run['precision']}' AND batch = {run['batch']}"
+        ((of_run,),) = db.sql(f"SELECT MAX(static_w) FROM kernel_time WHERE {which}", on=part).rows()
+    assert point["rest_w"] == pytest.approx(rest)
+    assert known.get("power.default.idle_w", rest) == pytest.approx(rest)
+    assert known["energy.static.chip"] == pytest.approx(static)
+    assert any(f"{static:.3g} W of static power at the reference clock and its voltage (energy.static.chip)" in line for line in said)
+    assert shares["static power"] == run["static_energy_j"]
+    assert run["static_energy_j"] / run["latency_s"] == pytest.approx(of_run)
+    assert f"{quantities.quantity(of_run, 'W')} of it static at the clock of the run" in dict(answer.rows())["energy"]
 
 
 def test_a_part_is_explored_in_the_precision_that_recommend_asks(db: Session) -> None:

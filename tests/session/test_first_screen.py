@@ -26,7 +26,7 @@ def test_the_answer_in_words() -> None:
     assert told["time"] == "10.0 ms a run, 100 samples a second; four of five such runs are between 8.00 ms and 20.0 ms (measured)"
     assert told["bottleneck"] == "arithmetic sets the pace (60 % of the time), memory does for 30 %"
     assert told["change"].count(";") == 1
-    assert told["energy"] == "2.00 J a sample, 200 W on average (board)"
+    assert told["energy"] == "2.00 J a sample, 200 W on average, 100 W of it static at the clock of the run (board)"
     assert told["memory"] == "takes 1.00 GiB of 16.0 GiB"
     assert told["work"] == "3.00 GMAC in 2 kernels, 25 % of the units' peak while busy"
     assert "silicon" not in told

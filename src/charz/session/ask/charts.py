@@ -171,7 +171,7 @@ def pareto(points: Rows, title: str) -> Any:
 
 _OBJECTIVES = {
     "latency_s": "time of a run [s]", "energy_j": "energy of a run [J]", "edp_js": "energy times time [J s]",
-    "area_mm2": "area of the silicon [mm2]", "rest_w": "static power [W]", "part_usd": "manufacturing cost [USD]",
+    "area_mm2": "area of the silicon [mm2]", "rest_w": "idle power [W]", "part_usd": "manufacturing cost [USD]",
 }  # fmt: skip
 
 

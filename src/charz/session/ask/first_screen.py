@@ -57,7 +57,11 @@ def answer(run: Record, memory: Record) -> Rows:
         return Rows(columns, [("time", f"{run['model']} has no time on {run['hardware']}")])
     energy = "not known: the part has no coefficients"
     if run["energy_j"] is not None:
-        energy = f"{quantity(run['energy_per_sample_j'], 'J')} a sample, {quantity(run['average_power_w'], 'W')} on average ({run['energy_scope']})"
+        static = quantity(run["static_energy_j"] / run["latency_s"], "W")
+        energy = (
+            f"{quantity(run['energy_per_sample_j'], 'J')} a sample, {quantity(run['average_power_w'], 'W')} on average,"
+            f" {static} of it static at the clock of the run ({run['energy_scope']})"
+        )
     rows = [
         ("time", time(run)),
         ("bottleneck", sentences.pace(run)),

@@ -1,4 +1,4 @@
-"""Evaluation of models on hypothetical parts: time, energy, limiting resource, area, static power and dollars."""
+"""Evaluation of models on hypothetical parts: time, energy, limiting resource, area, idle power and dollars."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def evaluated_points(
 
 
 def _made(scoped: Scoped, parts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return area, static power and dollars of each named part."""
+    """Return area, idle power and dollars of each named part."""
     rows = scoped.records(f"SELECT hardware, {', '.join((*MADE, *BAND))} FROM part_cost")
     found = {row.pop("hardware"): row for row in rows}
     return {part: found.get(part) or dict.fromkeys((*MADE, *BAND)) for part in parts}

@@ -68,6 +68,13 @@ class Axis:
         unit = next((end for end, unit in UNITS.items() if unit == self.part_fields[0].unit), "")
         return plain if plain.endswith(unit) else f"{plain}{unit}"
 
+    def shown(self, value: Value) -> dict[str, Value]:
+        """Return the columns of a value: the value itself and, for a kind of memory, the bandwidth and the size of its channels together."""
+        if self.name != MEMORY:
+            return {self.column: value}
+        bandwidth, size, _ = self.shared(value, 0)
+        return {self.column: value, "memory_byte_per_s": bandwidth, "memory_byte": size}
+
 
 @dataclass(frozen=True, slots=True)
 class DesignSpace:

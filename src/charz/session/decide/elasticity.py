@@ -15,6 +15,7 @@ from ..core import Core
 from ..parameters import Backend, Batch, Cache, Models, Part, Precision, Sequence_, Text
 from ..part_fields import PartField, part_fields
 from ..question import Question, header
+from .arrays import arrays
 from .design_point import VIEWS, evaluated_points
 
 if TYPE_CHECKING:
@@ -78,11 +79,12 @@ class Elasticity(Core):
         cache: Cache = "warm",
         unlimited: Annotated[bool, Text("Remove the power limits, so that a larger number never makes the part slower.")] = False,
     ) -> Rows:
-        """List the effect of doubling each number of a part on time, energy, area, static power and dollars, the largest speedup first.
+        """List the effect of doubling each number of a part on time, energy, area, idle power (`rest`) and dollars, the largest speedup first.
 
         Each row evaluates a hypothetical copy of the part in which one number is doubled and the numbers derived from it follow; nothing is written. A
         ratio is the copy's value divided by the part's: a time ratio of 0.5 means half the time. A derived peak or bandwidth is also doubled alone, in
-        a separate row. With power limits, a time ratio above 1 means that the static power rose, or that the doubled number reaches the limit.
+        a separate row. An array is twice as large by twice its rows or twice its columns; the peaks of its cluster follow. With power
+        limits, a time ratio above 1 means that the static power rose, or that the doubled number reaches the limit.
         """
         part = self.part_name(on)
         question = Question(
@@ -132,6 +134,9 @@ def numbers(connection: duckdb.DuckDBPyConnection, part: str) -> Iterator[Number
         of = tuple(f for f in found if f.table == "hardware_cluster" and f.column == column)
         if of:
             yield Number(name, of, tuple(values[f.field] for f in of))
+    for array in arrays(connection, part, known):
+        for side, size in zip(array.sides, array.size, strict=True):
+            yield Number(side.field, (side, *(f for f, _, _ in array.followers)), (size, *(value for _, value, _ in array.followers)))
     clusters = sum(f.table == "hardware_cluster" and f.column == "unit_count" for f in found)
     for field in found:
         is_own = field.column in OWN.get(field.table, ())
@@ -156,7 +161,8 @@ def _doubled(part: str, number: Number | None, modes: Sequence[str]) -> Copies:
 
 
 def _row(number: Number, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    value, field = sum(number.values) if number.name == "units" else max(number.values), number.part_fields[0]
+    field = number.part_fields[0]
+    value = sum(number.values) if number.name == "units" else max(number.values) if number.name == "clock" else number.values[0]
     ratios = {
         name: None if after[column] is None or not before[column] else after[column] / before[column]
         for name, column in RATIOS.items()

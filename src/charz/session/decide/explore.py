@@ -101,14 +101,14 @@ class Explore(Core):
         cache: Cache = "warm",
         cap: Cap = None,
         by: Annotated[
-            Names, Text("Objectives of the Pareto front, up to three of latency, energy, edp, area, rest (static power) and usd.")
+            Names, Text("Objectives of the Pareto front, up to three of latency, energy, edp, area, rest (idle power) and usd.")
         ] = FRONT,
         objective: Annotated[str, Text("Objective that orders the rows.")] = "edp",
         limit: Annotated[
             Names | None,
             Text(
                 "Upper limit, repeatable: power=30W (lowers the clock of a part that would draw more), latency=1ms, energy=5mJ,"
-                " memory=8GiB, area=400mm2, rest=2W (static power) or usd=500."
+                " memory=8GiB, area=400mm2, rest=2W (idle power) or usd=500."
             ),
         ] = None,
         top: Top = 50,
@@ -122,7 +122,7 @@ class Explore(Core):
     ) -> Rows:
         """Evaluate models on every part of a design space, and list the parts on the Pareto front of the objectives.
 
-        Every combination of the varied values is a hypothetical copy of the base part. Derived numbers follow, including area, static power
+        Every combination of the varied values is a hypothetical copy of the base part. Derived numbers follow, including area, idle power
         and dollars (`part_cost`: manufacturing cost without margin); stated numbers such as power limit and idle power stay. Nothing is
         written to the database. Of equal points, the point with the smallest numbers is listed. --sensitivity doubles every number of the
         part, one at a time, at up to 12 points of the front. It lists the geometric mean of doubled / unchanged time, energy and costs, and
@@ -156,7 +156,7 @@ class Explore(Core):
         found = sorted(points if every_point else best, key=lambda point: (point[column] is None, point[column]))
         if out is not None:
             _write(out, points, force)
-        varied = tuple(axis.column for axis in designs.axes)
+        varied = tuple(name for axis in designs.axes for name in axis.shown(axis.values[0]))
         if picture is not None:
             title = header(scoped.targets)
             self._draw(picture, points, best, [*varied, *objectives], title, force)
@@ -185,7 +185,8 @@ class Explore(Core):
             raise CharzError("the energy of this part is not known", part, next="explore another part")
         limit = "no power limit" if tdp is None else f"a power limit of {tdp:g} W"
         self.messages.remark(
-            f"every part keeps {limit} and, unless a rule changes it, {static:.3g} W of static power at the reference clock"
+            f"every part keeps {limit} and, unless a rule changes it, {static:.3g} W of static power at the reference clock and its voltage"
+            " (energy.static.chip); a run at another clock draws another, an idle part `rest`"
         )
         warn(self.messages, self.connection(), part)
 
@@ -222,7 +223,7 @@ class Explore(Core):
             found = evaluated_points(scoped, cursor, made, weights, there)
         for point in found:
             number = copies[point["hardware"]]
-            varied_to = {axis.column: value for axis, value in zip(designs.axes, portion[number], strict=True)}
+            varied_to = {k: v for axis, value in zip(designs.axes, portion[number], strict=True) for k, v in axis.shown(value).items()}
             yield {"point": number, **varied_to, **point}
 
     def _sensitivity(

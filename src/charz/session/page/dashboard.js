@@ -30,6 +30,11 @@ function chosen() {
     && (String(get(row, "hardware")).toLowerCase().includes(text)));
 }
 
+function mixed(parts) {
+  const found = new Set(parts.flatMap(([, part]) => [...part.cells.values()].map((cell) => get(cell.row, "precision"))));
+  return found.size > 1 ? `: ${found.size} precisions, the filter shows one alone` : "";
+}
+
 function draw() {
   const metric = data.metrics[document.getElementById("metric").value];
   const better = (a, b) => a === null ? false : b === undefined || (metric.is_high ? a > b : a < b);
@@ -67,11 +72,13 @@ function draw() {
     for (const model of models) {
       const cell = line.insertCell(), found = part.cells.get(model);
       if (!found) continue;
-      cell.textContent = shown(found.value, metric.unit);
+      const precision = document.createElement("small");
+      precision.textContent = get(found.row, "precision");
+      cell.append(shown(found.value, metric.unit), " ", precision);
       cell.title = `${get(found.row, "backend")}, ${get(found.row, "precision")}, batch ${get(found.row, "batch")}, ${get(found.row, "bottleneck") ?? "no bottleneck"}`;
     }
   }
-  told.textContent = `${sorted.length} parts, ${models.length} models, ${count} runs; each cell shows the ${metric.is_high ? "highest" : "lowest"} of the chosen runs. Hold a cell for its conditions, choose a model to sort.`;
+  told.textContent = `${sorted.length} parts, ${models.length} models, ${count} runs; each cell shows the ${metric.is_high ? "highest" : "lowest"} of the chosen runs and its precision${mixed(sorted)}. Hold a cell for its conditions, choose a model to sort.`;
 }
 
 for (const [i, metric] of data.metrics.entries()) option(document.getElementById("metric"), i, metric.label);
