@@ -56,6 +56,9 @@ OF_LIBRARY = {"nchw_own": 0.0282, "nchw_wide": 0.0443, "nhwc_wide": 0.0125}
 """Shares of the vector peak that PyTorch's and cuDNN's kernels for depthwise convolutions reach on an H200, as shipped in rows of
 `charz_h200_operators`: start values of all GPU fits, since eager and inductor call the same library."""
 
+LARGE = 0.08
+"""Share of the memory's peak of depthwise convolutions in channels-last of 2^31 elements, as shipped: start value of all GPU fits."""
+
 BY = ["left_out", "hardware", "backend", "memory_format"]
 
 
@@ -111,6 +114,7 @@ def start(backend: str, is_gpu: bool) -> fitting.Fit:
     shares = {(c, "*", "memory", "maximum_fraction"): v for c, v in known.items()}
     if is_gpu:
         shares |= {("depthwise_conv", f, "vector", "maximum_fraction"): v for f, v in OF_LIBRARY.items()}
+        shares["depthwise_conv", "nhwc_large", "memory", "maximum_fraction"] = LARGE
     return fitting.Fit(shares)
 
 

@@ -119,6 +119,7 @@ class LibraryConstant(Row):
         Plausible(1, 1e4, of="depthwise_strided_channels"),
         Plausible(1, 1e4, of="depthwise_large_channels"),
         Plausible(1, 1e4, of="depthwise_large_width"),
+        Plausible(1e6, 1e11, of="depthwise_large_elements"),
         Plausible(16, 1e5, of="allocator_block_byte"),
         Plausible(16, 1e6, of="native_convolution_elements"),
         Plausible(32, 1024, of="norm_block_threads"),

@@ -27,6 +27,8 @@ layouts AS (
     SELECT 'nchw_wide' AS layout
     UNION ALL
     SELECT 'nhwc_wide' AS layout
+    UNION ALL
+    SELECT 'nhwc_large' AS layout
 ),
 
 faulty_rows AS (
@@ -48,7 +50,8 @@ SELECT
     k.operator_name,
     -- Element type if `efficiency` has rows for the type, else `*`.
     p.precision_class,
-    -- Layout of the anchor's tensors in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide` or `nhwc_wide`.
+    -- Layout of the anchor's tensors in memory: `nchw`, `nhwc`, `strided`, `aliased`, `nchw_own`, `nchw_wide`, `nhwc_wide`
+    -- or `nhwc_large`.
     f.layout,
     -- Rank of the row by operator, class, precision and format; the row with the highest rank applies.
     CAST(

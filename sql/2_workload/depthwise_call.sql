@@ -18,7 +18,8 @@ limits AS (
         MAX(CASE WHEN library_constant = 'depthwise_least_width' THEN value END) AS least_width,
         MAX(CASE WHEN library_constant = 'depthwise_strided_channels' THEN value END) AS strided_channels,
         MAX(CASE WHEN library_constant = 'depthwise_large_channels' THEN value END) AS large_channels,
-        MAX(CASE WHEN library_constant = 'depthwise_large_width' THEN value END) AS large_width
+        MAX(CASE WHEN library_constant = 'depthwise_large_width' THEN value END) AS large_width,
+        MAX(CASE WHEN library_constant = 'depthwise_large_elements' THEN value END) AS large_elements
     FROM library_constant
 ),
 
@@ -63,6 +64,7 @@ convolutions AS (
         w.run,
         w.kernel_id,
         w.layout,
+        GREATEST(w.image_elements, z.threads) AS most_elements,
         w.compute_precision = 'fp16' AS is_half,
         w.run.batch = 1 AS is_one_sample,
         -- A result needs one multiplication per tap.
@@ -85,6 +87,7 @@ given_convolutions AS (
         c.*,
         l.most_taps,
         l.most_short_taps,
+        l.large_elements,
         c.is_half AND c.taps <= l.most_half_taps AND c.channels >= l.least_channels AND c.width >= l.least_width
         -- The side must be odd.
         AND POWER(ROUND(SQRT(c.taps)), 2e0) = c.taps AND ROUND(SQRT(c.taps)) % 2e0 = 1e0
@@ -107,8 +110,10 @@ SELECT
     run,
     kernel_id,
     -- Algorithm: `own` (PyTorch's kernel for few taps), `wide` (PyTorch's kernel for many taps in nchw, cuDNN's kernel for all
-    -- sizes in channels-last), or null (the kernel that the layout's efficiency rows describe).
+    -- sizes in channels-last), `large` (cuDNN's kernel for tensors that 31 bits cannot index in channels-last), or null (the kernel
+    -- that the layout's efficiency rows describe).
     CASE
+        WHEN layout = 'nhwc' AND most_elements >= large_elements THEN 'large'
         WHEN layout = 'nhwc' AND taps > most_taps THEN 'wide'
         WHEN layout = 'nchw' AND NOT is_given AND taps > most_short_taps THEN 'wide'
         WHEN layout = 'nchw' AND NOT is_given THEN 'own'

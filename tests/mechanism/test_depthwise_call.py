@@ -16,6 +16,7 @@ CONSTANTS = {
     "depthwise_strided_channels": 512.0,
     "depthwise_large_channels": 256.0,
     "depthwise_large_width": 28.0,
+    "depthwise_large_elements": 2.0**31,
 }
 """Limits in `use_cudnn_depthwise` and `check_cudnn_depthwise_workload_with_filter` of PyTorch 2.4, and two found on an H200."""
 
@@ -83,6 +84,11 @@ def given(
         ({"layout": "nhwc", "taps": 49.0, "precision": "fp32"}, None),
         ({"layout": "nhwc", "stride": 2.0}, None),
         ({"layout": "strided", "taps": 81.0}, None),
+        # 2^31 elements: 128 channels of 128 x 128 and 1,024 samples; one sample fewer is indexed in 31 bits.
+        ({"layout": "nhwc", "channels": 128.0, "width": 128.0, "batch": 1024}, "large"),
+        ({"layout": "nhwc", "channels": 128.0, "width": 128.0, "batch": 1023}, None),
+        ({"layout": "nhwc", "channels": 128.0, "width": 128.0, "batch": 1024, "stride": 2.0, "taps": 81.0}, "large"),
+        ({"channels": 128.0, "width": 128.0, "batch": 1024}, None),
     ],
     ids=str,
 )

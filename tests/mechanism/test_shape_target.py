@@ -24,6 +24,7 @@ NATIVE = "aten._slow_conv2d_forward"
         ({"converted_byte": 0.0, "layout": "nhwc"}, {"family": "gpu"}, "nhwc", "aten.conv2d"),
         ({"algorithm": "wide", "layout": "nhwc"}, {"family": "gpu"}, "nhwc_wide", "aten.conv2d"),
         ({"algorithm": "wide"}, {"family": "gpu"}, "nchw_wide", "aten.conv2d"),
+        ({"algorithm": "large", "layout": "nhwc"}, {"family": "gpu"}, "nhwc_large", "aten.conv2d"),
         ({"algorithm": "own"}, {"family": "gpu"}, "nchw_own", "aten.conv2d"),
         ({"algorithm": "wide", "layout": "nhwc"}, {}, "nhwc", "aten.conv2d"),
         ({"is_aliased": True}, {}, "aliased", "aten.conv2d"),
@@ -43,7 +44,7 @@ def test_layout_and_operator(
         }
         for chain, fraction in (("any", 0.5), ("another", 0.25))
         for name in ("*", "aten.conv2d", NATIVE)
-        for place in ("nchw", "nhwc", "strided", "aliased", "nchw_own", "nchw_wide", "nhwc_wide")
+        for place in ("nchw", "nhwc", "strided", "aliased", "nchw_own", "nchw_wide", "nhwc_wide", "nhwc_large")
     ]  # fmt: skip
     operators = [{"kernel_class": "conv", "operator_name": name} for name in ("aten.conv2d", NATIVE)]
     check(

@@ -345,6 +345,8 @@ class Run:
         results = main.size("threads")
         taps = main.size("macs") / results
         if kernel.layout == "nhwc":
+            if max(self.elements[operands[0]], results) >= limit("depthwise_large_elements"):
+                return "large"
             return "wide" if taps > limit("depthwise_taps") else None
         channels = self.elements[operands[1]] / taps
         thinning = self.elements[operands[0]] / results
