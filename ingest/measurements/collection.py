@@ -80,6 +80,8 @@ def models(raw: pl.DataFrame) -> pl.DataFrame:
         hardware_name=pl.col("hardware").str.replace(r"^\d+x\s+", "").str.strip_chars(),
         device_count=pl.coalesce(
             notes.str.extract(r"n_accel=(\d+)").cast(pl.Int64),
+            # OpenVINO runs a single request on one socket (`openvino_threads`).
+            pl.when(pl.col("backend").str.to_lowercase() == "openvino", notes.str.contains("latency mode")).then(1),
             pl.col("hardware").str.extract(r"^(\d+)x\s+").cast(pl.Int64),
             pl.lit(1),
         ),

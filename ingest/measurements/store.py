@@ -65,7 +65,7 @@ def store(
     database.insert_rows(connection, sources)
     first = connection.sql(f"SELECT COALESCE(MAX({key}), 0) + 1 FROM {row_type.TABLE}").fetchall()[0][0]
     numbered = (
-        _packaged(frame.drop([c for c in (key, "hardware") if c in frame.columns]), hardware_names(connection))
+        frame.drop([c for c in (key, "hardware") if c in frame.columns])
         .join(hardware_names(connection), on="hardware_name", how="left")
         .with_row_index(key, offset=first)
     )
@@ -75,18 +75,6 @@ def store(
     connection.execute(f"INSERT INTO {row_type.TABLE} ({listed}) SELECT {listed} FROM measured_rows")
     connection.unregister("measured_rows")
     return len(rows)
-
-
-def _packaged(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Replace devices that the catalog lists together as one part, e.g. two sockets, by that part."""
-    if "device_count" not in frame.columns:
-        return frame
-    together = pl.format("{}x {}", "device_count", "hardware_name")
-    is_part = together.is_in(known["hardware_name"].implode()) & (pl.col("device_count") > 1)
-    return frame.with_columns(
-        hardware_name=pl.when(is_part).then(together).otherwise("hardware_name"),
-        device_count=pl.when(is_part).then(1).otherwise("device_count"),
-    )
 
 
 def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -135,7 +135,7 @@ def test_every_part_with_a_half_format_on_matrix_units_runs_the_other_or_says_wh
         if len(matrix) == 1 and any({row.precision} == {"fp16", "bf16"} - matrix for row in peaks):
             without.add(part)
             assert notes[part, "peak.fp16.vector.fp16.peak_ops_per_s"]
-    assert without == {"xeon_8468", "xeon_8480p", "xeon_8490h_2s", "xeon_8592p"}  # their AMX has no fp16
+    assert without == {"xeon_8468", "xeon_8480p", "xeon_8490h", "xeon_8592p"}  # their AMX has no fp16
 
 
 @pytest.mark.parametrize(

@@ -250,18 +250,3 @@ def test_bare_product_is_bounded_by_the_roofline(database: Path) -> None:
         found = bare.times(connection, products, [PART], "bf16")
     for row in found.iter_rows(named=True):
         assert row["device_s"] > 2 * row["m"] * row["n"] * row["k"] / peak
-
-
-def test_two_sockets_that_the_catalog_has_as_one_part_are_that_part(tmp_path: Path) -> None:
-    rows = pl.DataFrame(
-        {
-            "model": ["m"] * 2, "hardware_name": ["Intel Xeon Platinum 8490H CPU", "NVIDIA T4"], "device_count": [2, 2],
-            "backend": ["openvino"] * 2, "mode": ["run"] * 2, "precision": ["bf16"] * 2, "memory_format": ["nchw"] * 2,
-            "batch": [1, 1], "latency_s": [1e-3] * 2, "source_id": ["t"] * 2,
-        }
-    )  # fmt: skip
-    source = Source(source_id="t", kind="measurement", locator="t", licence=None, what="t")
-    with workspace.change(tmp_path / "two.duckdb") as connection:
-        store.store(connection, rows, Measurement, [source])
-        found = connection.execute("SELECT hardware, device_count FROM measurement ORDER BY measurement_id").fetchall()
-    assert found == [("xeon_8490h_2s", 1), ("t4", 2)]
