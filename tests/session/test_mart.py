@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import duckdb
@@ -198,6 +200,28 @@ def test_a_database_of_an_export_is_small_and_has_keys(file: Path, tmp_path: Pat
         assert {name: ", ".join(columns) for name, columns in keys.items()} == {name: KEYS[name] for name in filled}
         told = connection.sql("SELECT comment FROM duckdb_columns() WHERE schema_name = 'mart' AND column_name = 'is_default'").fetchall()
         assert "names no condition" in told[0][0]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node runs the script of the page")
+def test_a_precision_of_a_dashboard_is_that_of_the_usual_backend() -> None:
+    """Row 0 is the default run. With fp16 chosen, row 1 takes its place: row 2 has another backend, row 3 another batch, row 4 no default run."""
+    script = resources.files("charz.session.page").joinpath("dashboard.js").read_text(encoding="utf-8")
+    start, end = script.index("const usual"), script.index("function chosen")
+    columns = ["model", "hardware", "backend", "precision", "batch", "is_default"]
+    rows = [
+        ["m", "p", "inductor", "fp32", 1, True], ["m", "p", "inductor", "fp16", 1, False], ["m", "p", "eager", "fp16", 1, False],
+        ["m", "p", "inductor", "fp16", 8, False], ["m", "q", "inductor", "fp16", 1, False],
+    ]  # fmt: skip
+    before = f"const data = {json.dumps({'rows': rows})}; const get = (row, name) => row[{json.dumps(columns)}.indexOf(name)];"
+    asked = [{"backend": "usual", "precision": "", "batch": ""}, {"backend": "usual", "precision": "fp16", "batch": ""},
+             {"backend": "usual", "precision": "fp16", "batch": "8"}]  # fmt: skip
+    after = f"console.log(JSON.stringify({json.dumps(asked)}.map((w) => data.rows.map((row) => isUsual(row, w)))));"
+    done = subprocess.run(["node", "-e", before + script[start:end] + after], capture_output=True, text=True, check=True)
+    default, half, large = json.loads(done.stdout)
+    assert default == [True, False, False, False, False]
+    # The other filters drop row 0 in fp32, and rows of another batch.
+    assert half == [True, True, False, False, False]
+    assert large == [True, True, False, True, False]
 
 
 @pytest.mark.default

@@ -220,7 +220,7 @@ class Export(Core):
         rows = self.connection().execute(f"{query} {where} ORDER BY model, hardware, scenario_id").fetchall() if chosen else []
         if not rows:
             raise CharzError("no answers at hand", str(self.path), next="`charz ingest MODEL` adds a model, `charz refresh` its answers")
-        user_file.write(page, dashboard.text(f"{len(chosen)} models on {len(named)} parts", rows), force)
+        user_file.write(page, dashboard.text(f"{len(chosen)} model{'s' * (len(chosen) != 1)} on {len(named)} part{'s' * (len(named) != 1)}", rows), force)
         return Rows(("kind", "name", "row_count", "file_byte"), [("dashboard", str(page), len(rows), page.stat().st_size)])
 
     def _export_rows(self, folder: str, models: Sequence[str]) -> Rows:

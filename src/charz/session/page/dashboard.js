@@ -22,11 +22,19 @@ function option(select, value, label) {
   found.value = value; found.textContent = label; select.append(found);
 }
 
+const usual = new Map(data.rows.filter((row) => get(row, "is_default")).map((row) => [`${get(row, "model")} ${get(row, "hardware")}`, row]));
+
+// A run of the usual backend: the default run, or one that differs from it only in a chosen precision or batch.
+function isUsual(row, wanted) {
+  const found = usual.get(`${get(row, "model")} ${get(row, "hardware")}`);
+  return found !== undefined && ["backend", "precision", "batch"].every((name) => (wanted[name] || "usual") !== "usual" || get(row, name) === get(found, name));
+}
+
 function chosen() {
   const wanted = Object.fromEntries(filters.map((name) => [name, document.getElementById(name).value]));
   const text = document.getElementById("part").value.toLowerCase();
   return data.rows.filter((row) =>
-    filters.every((name) => wanted[name] === "" || (wanted[name] === "usual" ? get(row, "is_default") : String(get(row, name)) === wanted[name]))
+    filters.every((name) => wanted[name] === "" || (wanted[name] === "usual" ? isUsual(row, wanted) : String(get(row, name)) === wanted[name]))
     && (String(get(row, "hardware")).toLowerCase().includes(text)));
 }
 
