@@ -182,7 +182,8 @@ def _answer(
     is_page = format in (Format.table, Format.markdown) and target.out is None
     first = method.asked.first if sections and is_page and changes is None and not is_full else ()
     if first and chosen is None:
-        write_sections((_fetched(*asked(section)) for section in first), format, target.out, target.force)
+        found_first = (_fetched(*asked(section)) for section in first)
+        write_sections((one for one in found_first if one[1].columns), format, target.out, target.force)
         session.messages.remark(f"--section NAME prints more, --full all: {', '.join(sections)}, {', '.join(method.asked.more)}")
     elif len(sections) > 1 and chosen is None and (is_full or is_page):
         every = (_fetched(*asked(section)) for section in sections)

@@ -75,3 +75,13 @@ def test_a_section_of_the_first_screen_is_a_frame(file: Path) -> None:
         assert shares["energy_j"].sum() == pytest.approx(run["energy_j"])
         slowest = db.report("small", on="t4", section="slowest").row(0, named=True)
         assert slowest["run_fraction"] == pytest.approx(slowest["latency_s"] / run["latency_s"])
+
+
+def test_a_model_split_over_devices_has_no_kernels_on_the_first_screen(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHARZ_DB", str(file))
+    assert dispatch.run(["report", "decoder", "--on", "h100_sxm5_80", "--context", "64", "--devices", "2"]) == 0
+    done = capsys.readouterr()
+    assert [line for line in done.out.splitlines() if line in ("Answer", "Shares", "Slowest")] == ["Answer", "Shares"]
+    assert "device_count" not in done.err and "--section NAME prints more" in done.err
+    assert dispatch.run(["report", "decoder", "--on", "h100_sxm5_80", "--context", "64"]) == 0
+    assert "Slowest" in capsys.readouterr().out
