@@ -235,6 +235,26 @@ class EngineVersion(Row):
     """Data that the numbers were fitted to."""
 
 
+class EngineRequirement(Row):
+    """Least compute capability of NVIDIA's parts on which a server runs, from one of its releases on until the next row."""
+
+    TABLE: ClassVar[str] = "engine_requirement"
+    KEY: ClassVar[tuple[str, ...]] = ("backend", "since_version")
+
+    backend: str
+    """Server, `backend.backend`."""
+    since_version: str
+    """First release to which the row applies."""
+    least_compute_capability: str
+    """Least compute capability, as in `hardware.compute_capability`."""
+    source_id: str
+    """Source of the row."""
+    confidence: str
+    """Confidence level, `confidence.confidence`."""
+    note: str | None
+    """Releases whose documents state it."""
+
+
 class LaunchFlag(Row):
     """A part of the command that starts a server, for one setting of an answer about serving (`charz llm --launch`). Flags with a package
     were compared with the argument parser of that version; flags without one are unchecked."""

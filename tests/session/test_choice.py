@@ -12,7 +12,7 @@ from charz.session import Session
 from charz.session.ask import lost, queue, splits
 from charz.session.ask.choice import chosen
 from charz.session.ask.load import Curve, Server, at_rate
-from charz.session.ask.tried import COLUMNS, QUEUED, Limits, Tried, _in_chunk, order
+from charz.session.ask.tried import COLUMNS, QUEUED, Limits, Tried, _in_chunk, crowded, order
 
 OUTPUT = 101
 USD_PER_S = 0.001
@@ -130,6 +130,24 @@ def test_what_another_beats_is_left_out() -> None:
     assert {row["hardware"] for row in found} == {"one", "faster"}
     loaded = choose([*ONE, *slower, *faster], tpot=0.03, rate=10.0)
     assert loaded[0]["hardware"] == "one" and not any(lost.beats(a, b) for a in loaded for b in loaded)
+
+
+def test_16_bits_stay_beside_fewer() -> None:
+    """A cheaper and faster choice in fp8 does not replace that in 16 bits, which changes no weight; among equal formats it does, and 16 bits replace fp8."""
+    faster = rows("faster", 1, {1: 0.006, 2: 0.007, 4: 0.011}, prompt_s=0.06)
+    narrow = [row | {"precision": "fp8"} for row in faster]
+    assert [row["hardware"] for row in choose([*ONE, *faster], tpot=0.03)] == ["faster"]
+    assert [(row["hardware"], row["precision"]) for row in choose([*ONE, *narrow], tpot=0.03)] == [("faster", "fp8"), ("one", "bf16")]
+    assert [row["hardware"] for row in choose([*[row | {"precision": "fp8"} for row in ONE], *faster], tpot=0.03)] == ["faster"]
+
+
+def test_crowded_and_limited_choices_are_told() -> None:
+    """One server at 85 % of its largest rate, and one that runs twice 256 requests, the most that was tried in each replica."""
+    choice = {"devices": 2, "hardware": "p", "precision": "fp8", "slots": 100, "load_fraction": 0.85}
+    assert crowded([choice, choice | {"load_fraction": None, "slots": 512}, choice | {"load_fraction": 0.8}]) == [
+        "above 80 % of the largest rate, where waiting times grow fast: 2 p in fp8 at 85 %; one more server leaves room",
+        "256 requests at once in a replica are the most that were tried: so many limit 1 of 3 choices; --batch takes more",
+    ]
 
 
 def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:

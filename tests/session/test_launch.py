@@ -39,12 +39,13 @@ def made(
 
 
 def test_a_command_of_vllm() -> None:
-    """A request has 2,000 + 500 tokens; the server leaves a tenth of the memory free."""
+    """A request has 2,000 + 500 tokens, below ten times 256; the server leaves a tenth of the memory free."""
     words, notes = made("vllm")
     assert words == (
-        "vllm serve owner/Name-1 --quantization fp8 --tensor-parallel-size 2 --max-model-len 2500 --max-num-seqs 32 --max-num-batched-tokens 8192 "
+        "vllm serve owner/Name-1 --quantization fp8 --tensor-parallel-size 2 --max-model-len 2560 --max-num-seqs 32 --max-num-batched-tokens 8192 "
         "--gpu-memory-utilization 0.9 --kv-cache-dtype fp8_e4m3"
     )
+    assert "the longest request is rounded up to 2,560 tokens, a multiple of 256; the requests at once are those of your lengths" in notes
     assert "converts a 16-bit checkpoint" in notes[0] and "prefix cache" in notes[-1]
 
 
@@ -175,7 +176,7 @@ def test_llm_lists_commands(file: Path) -> None:
     with charz.open(file) as db:
         rows = db.llm("decoder", on="t4", batch=[1, 2**19], prompt=64, output=32, precision="fp16", launch="vllm").to_dicts()
         assert [row["launch"].split()[:5] for row in rows] == [["vllm", "serve", "MODEL", "--dtype", "float16"]]
-        assert "--max-model-len 96 --max-num-seqs 1 " in rows[0]["launch"]
+        assert "--max-model-len 256 --max-num-seqs 1 " in rows[0]["launch"]
         with pytest.raises(CharzError, match="two servers"):
             db.llm("decoder", on="t4", launch="vllm", backend="sglang")
         (chosen,) = db.llm("decoder", on="t4", tpot="1s", precision="fp16", launch="sglang").to_dicts()

@@ -112,6 +112,15 @@ def test_a_choice_is_among_parts_of_data_centers(db: Session, said: list[str]) -
     assert db.llm("decoder", devices=1, **ASKED)["hardware"].is_in(found["datacenter"]).all()
 
 
+def test_lengths_that_the_user_did_not_name_are_told(db: Session, said: list[str]) -> None:
+    said.clear()
+    db.llm("decoder", on="t4", tpot="10s", devices=1)
+    assert "lengths: prompts of 1,024 tokens and outputs of 256; --prompt and --output take yours" in said
+    said.clear()
+    db.llm("decoder", on="t4", devices=1, **ASKED)
+    assert not any(line.startswith("lengths:") for line in said)
+
+
 def test_parts_that_are_sold_in_nodes(db: Session) -> None:
     """An H100 SXM is sold in nodes of 8, a T4 alone."""
     told = prices.of_nodes(db.connection(), [("h100_sxm5_80", 8), ("h100_sxm5_80", 2), ("t4", 3)])

@@ -10,7 +10,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.ask.mix import Mix, mixed_usd, mixes, priced, runs, said, smallest
+from charz.session.ask.mix import Mix, is_tight, loaded, mixed_usd, mixes, priced, runs, said, smallest, tight
 from charz.session.file import first_look
 
 
@@ -118,6 +118,26 @@ def test_the_fewest_devices_that_fit() -> None:
     assert told == ["4 b, fp8, batch 1: does not fit", "4 b, fp8, batch 32: does not fit"]
     many = [row | {"hardware": f"{row['hardware']}{i}", "fits_device": False} for i in range(4) for row in rows]
     assert smallest(many)[1] == ["does not fit: 8 parts, among them a0, a1, a2; --on names those that you mean"]
+
+
+def test_the_smallest_node_is_loaded() -> None:
+    """One device runs one request, two run 20 and four any: the smallest node that runs a request has its largest batch. A part that fits nowhere keeps
+    a row of most devices. A node that keeps one request comes last."""
+    server = {"model": "m", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "context": 8, "request_tokens": 9}
+    rows: list[dict[str, Any]] = [
+        server | {"hardware": part, "device_count": devices, "batch": batch, "fits_device": batch <= fits, "most_requests": fits}
+        for part, most in (("a", {1: 0, 2: 20, 4: 99}), ("b", {1: 1, 2: 20, 4: 99}), ("c", {1: 0, 2: 0, 4: 0}))
+        for devices, fits in most.items()
+        for batch in (1, 4, 16, 32)
+    ]
+    found = loaded(rows)
+    assert [(row["hardware"], row["device_count"], row["batch"]) for row in found] == [("a", 2, 16), ("b", 1, 1), ("c", 4, 1)]
+    assert [is_tight(row) for row in found[:2]] == [False, True] and not is_tight({"most_requests": None})
+    assert tight(found[:2], True) == [
+        "batch: the largest of 1, 4, 16, 32 that the node runs, at which its costs are; --batch names another",
+        "no margin, so last in order: b in fp8 (at most 1 of 9 tokens); the next number of devices has one",
+    ]
+    assert tight(found[:1], False) == []
 
 
 def test_the_next_command_of_a_training() -> None:

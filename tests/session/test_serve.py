@@ -280,8 +280,25 @@ def test_slots_are_counted_for_each_replica(experts: Path) -> None:
         found = db.serve("moe", backend="vllm", **asked)
         command = db.serve("moe", launch="vllm", **asked)
     assert found["most_batch"].to_list() == [8.0]
-    assert any(line.startswith("h100_sxm5_80, dp4 ep4: slots limit it to 8 of ") for line in said)
+    (line,) = {line for line in said if line.startswith("slots limit")}
+    assert line.startswith("slots limit h100_sxm5_80 in fp16, dp4 ep4, to 8 of ") and line.endswith("--slots takes more")
     assert "--max-num-seqs 2 " in command["launch"][0]
+
+
+def test_eight_bits_are_tried_beside_16(file: Path) -> None:
+    """An L4 computes in fp8, an A10 does not. The smaller weights raise the rate; several limited splits are one remark, and a rate near the
+    largest one has its own."""
+    said: list[str] = []
+    with Session(file, messages=Messages(warn=said.append, remark=said.append)) as db:
+        asked: dict[str, Any] = {"on": "l4,a10", "input": 64, "output": 16, "slots": 4}
+        found = db.serve("decoder", **asked)
+        said.clear()
+        most = found.filter(hardware="l4", precision="fp16")["saturation_per_s"].item()
+        for share, is_told in ((0.9, True), (0.5, False)):
+            said.clear()
+            db.serve("decoder", **(asked | {"on": "l4", "precision": "fp16", "rate": share * most}))
+            assert any("of its largest rate: waiting times grow fast from 80 % on" in line for line in said) == is_told
+    assert sorted(zip(found["hardware"], found["precision"], strict=True)) == [("a10", "fp16"), ("l4", "fp16"), ("l4", "fp8")]
 
 
 def test_splits_are_compared_and_started(file: Path) -> None:
@@ -302,7 +319,7 @@ def test_splits_are_compared_and_started(file: Path) -> None:
     assert staged["split"].to_list() == ["one", "pp2"] and staged["device_count"].to_list() == [1, 2]
     assert staged["million_tokens_usd"].to_list() == pytest.approx([staged["million_tokens_usd"][0], 2 * staged["million_tokens_usd"][0]])
     (words,) = command["launch"]
-    assert "--pipeline-parallel-size 2" in words and "--max-num-batched-tokens 32" in words and "--max-model-len 80" in words
+    assert "--pipeline-parallel-size 2" in words and "--max-num-batched-tokens 32" in words and "--max-model-len 256" in words
 
 
 def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:

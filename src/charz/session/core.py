@@ -121,9 +121,11 @@ class Core(Targets):
         untrained = self._untrained(models)
         question = self._trained(question, untrained)
         precisions = question.precisions or (*self._stored(models, question), *question.preferred, *question.beside)
-        targets = self._targets(parts, question, precisions, untrained)
-        self._check_engines({backend for _, backend, _ in targets}, runs)
-        self._say_left_out(parts, question, precisions, targets, untrained)
+        lacking = self._excluded(parts, runs)
+        targets = self._targets(parts, question, precisions, untrained, lacking)
+        if targets:
+            self._check_engines({backend for _, backend, _ in targets}, runs)
+        self._say_left_out(parts, question, precisions, targets, untrained, lacking)
         targets = self._linked(targets, question)
         if question.is_first and not question.beside:
             self._say_mixed(targets)

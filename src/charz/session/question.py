@@ -50,6 +50,9 @@ ENGINES = {"vllm": "vllm", "sglang": "sglang", "trtllm": "tensorrt_llm", "llama.
 HALVES = ("bf16", "fp16")
 """Policies of 16 bits."""
 
+EIGHT_BITS = "fp8"
+"""Policy that commands for servers try in addition to a model's 16 bits."""
+
 SERVED_PRECISIONS = ("fp16", "bf16", "fp32", "int8")
 """Policies of language model servers, tried like `PREFERRED_PRECISIONS`, 16 bits first."""
 

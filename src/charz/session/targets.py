@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from charz.schema.errors import CharzError, some, unknown_name
 
 from . import releases
+from .capabilities import Capabilities
 from .opened import Opened
 from .question import DEFAULT_MODE, ENGINES, HALVES, SINGLE, Question
 
@@ -95,9 +96,12 @@ class Targets(Opened):
 
     def by_build(self, question: Question) -> list[Question]:
         """Divide a question without a version into those about AMD parts, by the server whose builds for AMD have numbers, and one about the
-        others. Parts whose servers have no such builds are asked with the others: a run of several parts is evaluated once."""
-        if len(question.backends) > 1 or any(run.get("engine_version") for run in question.runs):
+        others. Parts whose servers have no such builds are asked with the others: a run of several parts is evaluated once. A question about
+        several versions is divided by the versions that run on a part."""
+        if len(question.backends) > 1:
             return [question]
+        if any(run.get("engine_version") for run in question.runs):
+            return self._by_versions(question)
         building = "SELECT DISTINCT backend FROM engine_version WHERE contains(engine_version, ?)"
         builders = {name for (name,) in self.connection().execute(building, [releases.ROCM]).fetchall()}
         amd = [name for (name,) in self.connection().execute("SELECT hardware FROM hardware WHERE vendor = 'amd'").fetchall()]
@@ -106,6 +110,27 @@ class Targets(Opened):
         for part in self.named_parts(question.hardware):
             groups.setdefault(built.get(part), []).append(part)
         return [replace(question, hardware=group) for group in groups.values()] if len(groups) > 1 else [question]
+
+    def _by_versions(self, question: Question) -> list[Question]:
+        """Divide a question about several versions of servers by those whose compute capability the parts have, and report the others."""
+        versions = dict.fromkeys(run.get("engine_version") for run in question.runs)
+        if len(versions) == 1:
+            return [question]
+        known = Capabilities.read(self.connection())
+        parts = self.named_parts(question.hardware)
+        servers = self._servers_of(parts, question)
+        groups: dict[tuple[str | None, ...], list[str]] = {}
+        for part in parts:
+            able = tuple(version for version in versions if part not in servers or not known.lacks(part, servers[part], version))
+            groups.setdefault(able or tuple(versions), []).append(part)
+        for able, members in groups.items():
+            for version in (version for version in versions if version not in able):
+                told = f"{servers[members[0]]} {version} needs compute capability {known.least(servers[members[0]], version)}"
+                self.messages.warn(f"left out: {some(members, SAID_PARTS)}: {told}")
+        return [
+            replace(question, hardware=members, runs=[run for run in question.runs if run.get("engine_version") in able])
+            for able, members in groups.items()
+        ]
 
     def _servers_of(self, parts: Sequence[str], question: Question) -> dict[str, str]:
         """Return the server that each part takes: that of the question, or the part's usual one."""
@@ -208,12 +233,20 @@ class Targets(Opened):
             self.messages.warn(f"left out: {', '.join(lost)}, which does not train a model; these do: {trained}")
         return replace(question, backends=backends, precisions=precisions, preferred=preferred)
 
+    def _excluded(self, parts: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+        """Return the pairs of part and server that the part's compute capability excludes, with the one that is needed."""
+        known = Capabilities.read(self.connection())
+        return known.lacking(parts or known.parts, known.needed, {run.get("engine_version") for run in runs})
+
     def _targets(
-        self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str]
+        self, parts: Sequence[str], question: Question, precisions: Sequence[str], untrained: set[str], lacking: Mapping[tuple[str, str], str] = {}
     ) -> list[Triple]:
         """Return the targets of a question. Each part takes every named backend, by default the backend assumed on the part, in every named precision,
-        by default the first precision that the part computes in. By default the question asks all parts."""
+        by default the first precision that the part computes in. By default the question asks all parts. A part takes no server of the pairs in
+        `lacking`; without a named server or version it takes the next one."""
         connection = self.connection()
+        is_bound = bool(question.backends) or any(run.get("engine_version") for run in question.runs)
+        refused: dict[str, list[str]] = {}
         assumed_by_part = {} if question.precisions or question.serves else self._assumed_precisions(untrained)
         order = "hardware, serves = ? DESC, is_default DESC, backend"
         support = f"SELECT hardware, backend, is_counterpart, serves FROM supported_backend ORDER BY {order}"
@@ -230,7 +263,11 @@ class Targets(Opened):
                 )
             )
             if is_wanted and backend not in untrained and (not parts or part in parts):
-                backends.setdefault(part, []).append(backend)
+                if (part, backend) in lacking:
+                    refused.setdefault(part, []).append(backend)
+                elif question.backends or not (is_bound and part in refused):
+                    backends.setdefault(part, []).append(backend)
+        self._say_excluded(refused, lacking, backends)
         from charz.sql.scopes import stored
 
         assumed: dict[tuple[str, str], str] = {}
@@ -262,6 +299,13 @@ class Targets(Opened):
             usual = self._usual_policies(untrained)
             able = {(p, b, usual.get((p, b), policy) if policy == SINGLE else policy) for p, b, policy in able}
         return sorted(able)
+
+    def _say_excluded(self, refused: Mapping[str, Sequence[str]], lacking: Mapping[tuple[str, str], str], taken: Mapping[str, Sequence[str]]) -> None:
+        """Report the parts whose compute capability is too small for a server, and the server that each takes in its place."""
+        if refused:
+            pairs = {(part, backend): lacking[part, backend] for part, names in refused.items() for backend in names}
+            for line in Capabilities.read(self.connection()).told(pairs, {part: names[0] for part, names in taken.items()}):
+                self.messages.warn(line)
 
     def _launched_formats(self, able: set[Triple], told: Collection[str]) -> set[Triple]:
         """Filter the targets of servers that convert a checkpoint to files of their own, in other formats. Report the formats in `told` that are
@@ -334,16 +378,21 @@ class Targets(Opened):
         precisions: Sequence[str],
         targets: Sequence[Triple],
         untrained: set[str],
+        lacking: Mapping[tuple[str, str], str] = {},
     ) -> None:
         """Report the named backends and precisions that a part does not run. Raise `CharzError` if no target remains."""
         reasons = []
+        small = {part for part, backend in lacking if backend in question.backends or not question.backends}
+        small -= {part for part, *_ in targets}
         for part in parts:
             backends = {backend for name, backend, _ in targets if name == part}
             able = {precision for name, _, precision in targets if name == part}
+            if part in small:
+                continue
             if not able:
                 reasons.append(self._not_executed(part, question.backends, precisions, untrained))
                 continue
-            if missing := [name for name in question.backends if name not in backends]:
+            if missing := [name for name in question.backends if name not in backends and (part, name) not in lacking]:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._has(part)))
             if missing := [name for name in question.precisions if name not in able]:
                 reasons.append(CharzError("left out", f"{', '.join(missing)} on {part}", self._computes_in(part)))
@@ -351,6 +400,9 @@ class Targets(Opened):
             nothing = CharzError(
                 "no part runs this combination", ", ".join(question.models), next="widen --precision or --backend"
             )
+            if small and not reasons:
+                told = "a server needs a larger compute capability"
+                raise CharzError("no part runs this combination", some(sorted(small), SAID_PARTS), told, "leave out --backend or --version, or name another")
             raise reasons[0] if reasons else nothing
         if reasons:
             self.messages.warn("left out: " + "; ".join(f"{reason.where}, {reason.exists}" for reason in reasons))

@@ -27,6 +27,9 @@ FLAG = ("engine", "setting", "value", "words", "package", "package_version", "no
 PLACE = "MODEL"
 """Word of a command in place of a model that has no name on the hub."""
 
+ROUNDED = 256
+"""Number of tokens to whose next multiple the length of a request is rounded up, as room for the words of a chat template."""
+
 _DEGREES = ("tensor", "pipeline", "data", "expert", "context")
 
 Record = Mapping[str, Any]
@@ -102,7 +105,7 @@ def settings(
     left free and the tokens of a chunk; activations are not part of the memory that `static` is the share of."""
     degrees = {**dict.fromkeys(_DEGREES, 1), **degrees}
     free, chunk = server
-    length = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
+    tokens = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
     requests = next(row[name] for name in ("slots", "samples", "batch") if name in row)
     used = [row[name] for name in ("peak_memory_byte", "weight_byte", "kv_cache_byte")]
     static = None
@@ -111,7 +114,8 @@ def settings(
         static = math.floor(100.0 * (1.0 - free - max(activations, 0.0) / dram_byte)) / 100.0
     return {
         "model": hub_name(source, row["model"]) or PLACE, **degrees, "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
-        "length": length, "requests": requests, "replica_requests": math.ceil(requests / degrees["data"]), "all_length": length * requests,
+        "length": -(-tokens // ROUNDED) * ROUNDED, "requests": requests, "replica_requests": math.ceil(requests / degrees["data"]),
+        "all_length": tokens * requests,
         "chunk": None if chunk is None else int(chunk), "memory": round(1.0 - free, 2), "static": static,
     }  # fmt: skip
 
@@ -139,6 +143,9 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
             words.append(flag["words"].format(**numbers))
         if flag["note"] and not (setting == "expert" and numbers["tensor"] == 1):
             notes.append(flag["note"])
+    if any("{length}" in (flag["words"] or "") for flag in by_setting.get("length", {}).values()):
+        told = f"the longest request is rounded up to {numbers['length']:,} tokens, a multiple of {ROUNDED}"
+        notes.append(f"{told}; the requests at once are those of your lengths")
     return " ".join(words), [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
 
 

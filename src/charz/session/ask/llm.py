@@ -28,8 +28,8 @@ from ..parameters import (
     Text,
     Versions,
 )
-from ..question import SERVED_PRECISIONS, Question
-from . import choice, lost, mix, prices, splits
+from ..question import EIGHT_BITS, SERVED_PRECISIONS, Question
+from . import choice, lost, mix, prices, splits, tried
 from . import launch as launches
 from .tried import Limits
 
@@ -53,9 +53,6 @@ NODES = "1:16"
 
 NODES_SHOWN = 24
 """Number of rows that `--smallest` lists unless the user names another."""
-
-EIGHT_BITS = "fp8"
-"""Precision that choices within limits try after the model's 16 bits."""
 
 ORDERS = {"part": "", "latency": "tpot_s", "energy": "token_j", "cost": "million_mixed_tokens_usd"}
 """Column that orders the answers within a model."""
@@ -194,8 +191,10 @@ class Llm(Core):
         asked = self._decoders(names(models))
         made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert), sizes(tensor)), is_choice) if is_spread else []
         counts = sorted({split.tensor for split in made}) or sizes(devices or (NODES if smallest else None)) or [1]
-        batches = sizes(batch or ("1:256" if is_choice else None)) or [1]
+        batches = sizes(batch or ("1:256" if is_choice else mix.LOADS if smallest else None)) or [1]
         asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
+        if is_choice and prompt is None and context is None:
+            self.messages.remark(f"lengths: prompts of {asked_mixes[0].prompt:,} tokens and outputs of {output:,}; --prompt and --output take yours")
         runs = [
             {
                 **run,
@@ -230,7 +229,7 @@ class Llm(Core):
             self._say_unlinked(question, counts)
         known: dict[str, dict[str, int]] = {}
         if not is_spread:
-            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest)
+            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest, batch is None)
             top = top or (NODES_SHOWN if smallest else None)
         else:
             limits = Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget, tuple(sizes(devices))) if is_choice else None
@@ -341,18 +340,21 @@ class Llm(Core):
         for line in prices.of_nodes(self.connection(), [(row["hardware"], row["devices"]) for row in found.choices]):
             self.messages.remark(line)
         self._say_choices(question, found)
+        for line in tried.crowded(found.choices):
+            self.messages.remark(line)
         if limits.rate and found.choices:
             self.messages.remark(_replayed(found.choices[0], degrees, limits, prompt))
         return Rows(found.columns(), found.rows, ("serving_split",), texts=choice.TEXTS, beside=(("Why others lost", losers),)), degrees
 
     def _say_choices(self, question: Question, found: choice.Found) -> None:
         """Tell which precisions were tried, and what a price contains."""
-        tried = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
-        if not question.precisions and len(tried) > 1:
-            self.messages.remark(f"tried: {', '.join(tried)}; charz does not judge their accuracy; --precision names others")
+        formats = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
+        if not question.precisions and len(formats) > 1:
+            self.messages.remark(f"tried: {', '.join(formats)}; charz does not judge their accuracy; --precision names others")
         if "saturated_million_tokens_usd" in found.columns():
             self.messages.remark(
-                "a million output tokens: all devices at this rate, prompts and idle time included; the saturated cost is that at the largest rate"
+                "compare by million output tokens cost first: all devices at your rate, prompts and idle time included; the saturated cost is that of"
+                " the same servers at their largest rate, a lower bound"
             )
 
     def _launched(self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], engine: str, asked: Sequence[mix.Mix]) -> Rows:
@@ -393,8 +395,9 @@ class Llm(Core):
         whole = [(*each.values(), words if each is row else None) for each in rows]
         return replace(answered, page=Rows((*answered.columns, "launch"), whole, answered.views, texts=answered.texts))
 
-    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool) -> Rows:
-        """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix."""
+    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool, is_loaded: bool) -> Rows:
+        """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix. A smallest node `is_loaded` with the
+        largest of the batches that it runs."""
         order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
         given = (*(name for name in mix.COLUMNS if name not in mix.MADE), "prompt_tokens", "scenario_id")
         found: list[dict[str, Any]] = []
@@ -415,11 +418,13 @@ class Llm(Core):
             ]
             columns = max(columns, scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS), key=len)
         if is_smallest:
-            found, left = mix.smallest(found)
+            found, left = mix.smallest(mix.loaded(found) if is_loaded else found)
             for line in left:
                 self.messages.remark(line)
             first = first or "million_mixed_tokens_usd"
-        found.sort(key=lambda row: _place(row, first))
+            for line in mix.tight(found, is_loaded):
+                self.messages.remark(line)
+        found.sort(key=lambda row: (is_smallest and mix.is_tight(row), *_place(row, first)))
         kinds = prices.of(self.connection(), [row["hardware"] for row in found])
         found = [row | {"price_kind": kinds[row["hardware"]]} for row in found]
         for line in mix.said(found):
@@ -428,6 +433,10 @@ class Llm(Core):
         for line in (*prices.said(self.connection(), kinds), *nodes):
             self.messages.remark(line)
         self.messages.remark("a decode step generates one token for each sample of the batch")
+        self.messages.remark(
+            "compare by million mixed tokens cost first: a request's prompt and output together at this batch, all of the time busy; the costs of prompt and"
+            " output tokens are its parts; --rate adds idle time"
+        )
         return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"))
 
     def _decoders(self, models: list[str]) -> list[str]:

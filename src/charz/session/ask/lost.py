@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from ..quantities import quantity, significant
+from ..question import HALVES
 
 SERVER = ("model", "hardware", "backend", "engine_version", "precision", "kv_precision")
 """Columns that name a server, whatever its split."""
@@ -59,7 +60,10 @@ def weight(choice: Record, name: str) -> float:
 
 
 def beats(one: Record, other: Record) -> bool:
-    """Return True if `one` dominates `other` for the same model: no number is worse and at least one is better."""
+    """Return True if `one` dominates `other` for the same model: no number is worse and at least one is better. A choice in 16 bits, which changes
+    no weight, is not dominated by one in fewer bits."""
+    if other["precision"] in HALVES and one["precision"] not in HALVES:
+        return False
     mine, its = ([weight(c, name) for name in WEIGHED] for c in (one, other))
     return bool(one["model"] == other["model"]) and all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its
 

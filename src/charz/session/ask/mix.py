@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, some
+
+from ..axes import sizes
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "fits_device",
@@ -25,6 +27,9 @@ SMALLEST = (
 
 MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd", "price_kind")
 """Columns that `llm_serving` lacks."""
+
+LOADS = "1,4,16,32"
+"""Batches of which the smallest node has the largest that fits, unless the user names batches."""
 
 SAID_ROWS = 12
 """Largest number of rows of which a message repeats the requests."""
@@ -109,6 +114,37 @@ def said(rows: Sequence[Record]) -> list[str]:
         if row["most_requests"] is not None
     )
     return list(lines) if len(lines) <= SAID_ROWS else []
+
+
+def loaded(rows: Sequence[Record]) -> list[Record]:
+    """Return for each server on its smallest number of devices that fits a request the row of the largest batch that fits there, and for a server that
+    fits nowhere the row of the smallest batch on most devices."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for row in rows:
+        server = tuple(row[name] for name in _SERVER if name != "device_count")
+        groups.setdefault((*server, row["context"], row.get("power")), []).append(row)
+    found = []
+    for of_server in groups.values():
+        fitting = [row for row in of_server if row["fits_device"]]
+        if fitting:
+            found.append(min(fitting, key=lambda row: (row["device_count"], -row["batch"])))
+        else:
+            found.append(min(of_server, key=lambda row: (-row["device_count"], row["batch"])))
+    return found
+
+
+def is_tight(row: Record) -> bool:
+    """Return True if a server keeps at most one request at its full length, which leaves no margin."""
+    most = row.get("most_requests")
+    return most is not None and most <= 1
+
+
+def tight(rows: Sequence[Record], is_loaded: bool) -> list[str]:
+    """Tell the batch of the smallest nodes, and which of them leave no margin."""
+    tried = ", ".join(map(str, sizes(LOADS)))
+    lines = [f"batch: the largest of {tried} that the node runs, at which its costs are; --batch names another"] if is_loaded else []
+    named = [f"{_named(row)} in {row['precision']} (at most {row['most_requests']} of {row['request_tokens']:,} tokens)" for row in rows if is_tight(row)]
+    return [*lines, *([f"no margin, so last in order: {some(named, 3)}; the next number of devices has one"] if named else [])]
 
 
 def smallest(rows: Sequence[Record]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from charz.schema.errors import CharzError
+from charz.schema.errors import CharzError, some
 
 from ..answer import Rows, answer
 from ..axes import amount, names, numbers, sizes
@@ -27,7 +27,7 @@ from ..parameters import (
     Text,
 )
 from ..quantities import quantity
-from ..question import SERVED_PRECISIONS, Question
+from ..question import EIGHT_BITS, SERVED_PRECISIONS, Question
 from ..scoped import Scoped
 from . import launch as launches
 from . import prices, queue, server_rows, splits, trace
@@ -35,6 +35,7 @@ from .load import Load, Server, at_concurrency, at_rate, saturated
 from .mix import Mix
 from .plans import SLOTS, Named, Plan, over, plan_of, speculation
 from .queue import Times
+from .tried import HIGH_LOAD
 
 COLUMNS = (
     "model", "hardware", "backend", "precision", "split", "device_count", "replicas", "devices", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
@@ -175,7 +176,7 @@ class Serve(Core):
             self.messages.remark(
                 f"{MOST_RATE}: {100 * queue.MET:.0f} % of the requests meet the objectives, the share that goodput counts; --rate and --concurrency state loads"
             )
-            place = [COLUMNS.index(name) for name in ("million_tokens_usd", "devices", "split")]
+            place = [COLUMNS.index(name) for name in ("million_tokens_usd", "devices", "device_count", "split")]
             rows.sort(key=lambda row: (row[place[0]] is None, *(row[i] or 0 for i in place)))
         else:
             place = [COLUMNS.index(name) for name in ("devices", "device_count", "split", "rate_per_s", "concurrency")]
@@ -206,6 +207,10 @@ class Serve(Core):
             rates = [share * plan.servers]
         loads = [_of_rate(server, plan, each) for each in rates] + [_of_flight(server, plan, each) for each in flights]
         for asked in loads:
+            share = (asked.rate or 0.0) / (plan.servers * server.capacity)
+            if share > HIGH_LOAD and not asked.load.is_saturated:
+                told = f"{100 * share:.0f} % of its largest rate: waiting times grow fast from {100 * HIGH_LOAD:.0f} % on"
+                self.messages.remark(f"{where}: {told}")
             if asked.rate is not None and asked.load.is_saturated:
                 most = plan.servers * server.capacity
                 self.messages.warn(
@@ -239,9 +244,10 @@ class Serve(Core):
             runs = _on_devices(plans, [*prompts, *alone])
             drafts = _together(map(server_rows.by_target, self._served([plan.guess.draft], parts, precision, backend, runs)))
         alone_runs = [run for run in prompts if run["sequence"] == plan.given]
-        other = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else None
+        others = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else {}
         found: list[Found] = []
         lacking: dict[str, list[tuple[str, str]]] = {}
+        limited: list[str] = []
         for key, plan in ((key, plan) for key in targets for plan in plans):
             rows = server_rows.of_split(targets[key], plan.tensor, plan.stages, plan.expert)
             if plan.guess.draft is not None:
@@ -249,7 +255,10 @@ class Serve(Core):
                     self.messages.warn(f"left out: {key[0]}, where {plan.guess.draft} does not run in {key[2]} under {key[1]}")
                     continue
                 rows = server_rows.with_draft(rows, server_rows.of_split(drafts[key], plan.tensor), plan.guess.drafted, plan.expert)
-            made = server_rows.served(rows, plan.context, plan.given, other, apart[1], plan.expert, plan.stages, plan.chunk)
+            if others and key[2] not in others:
+                self.messages.warn(f"left out: {key[2]}, in which {apart[0]} does not compute the prompts")
+                continue
+            made = server_rows.served(rows, plan.context, plan.given, others.get(key[2]), apart[1], plan.expert, plan.stages, plan.chunk)
             if made is None:
                 lacking.setdefault(key[0], []).append((plan.split, server_rows.lacking(rows, plan.tensor)))
                 continue
@@ -257,10 +266,11 @@ class Serve(Core):
             accepted = plan.guess.accepted
             most_running = min(serving.most, plan.slots * plan.expert)
             if most_running < serving.most:
-                told = f"slots limit it to {most_running:,.0f} of {serving.most:,.0f} requests that fit; --slots takes more"
-                self.messages.remark(f"{key[0]}, {plan.split}: {told}")
+                limited.append(f"{key[0]} in {key[2]}, {plan.split}, to {most_running:,.0f} of {serving.most:,.0f} requests that fit")
             server = replace(serving, steps=(plan.output - 1) / accepted, most=most_running, steps_per_token=1.0 / accepted)
             found.append((plan, key, server, costs))
+        if limited:
+            self.messages.remark(f"slots limit {some(limited, 1)}; servers with the same limit may tie; --slots takes more")
         for part, of_part in lacking.items():
             where = part if len(plans) == 1 else f"{part}, {', '.join(dict.fromkeys(split for split, _ in of_part))}"
             self.messages.warn(f"left out: {where}, {of_part[-1][1]}")
@@ -334,20 +344,21 @@ class Serve(Core):
     ) -> list[Scoped]:
         unique = list({repr(run): run for run in runs}.values())
         question = Question(
-            models, parts, precisions=names(precision), backends=names(backend), runs=unique, preferred=SERVED_PRECISIONS, serves=True,
-            is_as_stored=True,
+            models, parts, precisions=names(precision), backends=names(backend), runs=unique, preferred=SERVED_PRECISIONS, beside=(EIGHT_BITS,),
+            serves=True, is_as_stored=True,
         )  # fmt: skip
         return [self.asked(one, view) for one in self.by_build(question)]
 
     def _apart(
         self, model: str, part: Part, precision: Precisions, backend: Backends, prompts: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        """Return a prompt on a part of its own: its time, energy and price, and the link that transfers keys and values."""
+    ) -> dict[str, dict[str, Any]]:
+        """Return a prompt on a part of its own in each precision: its time, energy and price, and the link that transfers keys and values."""
         (scoped,) = self._served([model], [part], precision, backend, prompts)
-        found = next(iter(server_rows.by_target(scoped).values()))
-        alone = min(found, key=lambda row: row["batch"])
         link = "SELECT MAX(link_byte_per_s) FROM part_link WHERE hardware = ? AND interconnect <> 'none'"
-        return alone | {"link_byte_per_s": scoped.value(link, [alone["hardware"]])}
+        return {
+            target[2]: min(rows, key=lambda row: row["batch"]) | {"link_byte_per_s": scoped.value(link, [target[0]])}
+            for target, rows in server_rows.by_target(scoped).items()
+        }
 
 
 def _together(found: Iterable[dict[server_rows.Target, list[server_rows.Row]]]) -> dict[server_rows.Target, list[server_rows.Row]]:

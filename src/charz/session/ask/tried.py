@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from charz.schema.errors import some
 
 from ..quantities import quantity
 from . import lost
@@ -46,6 +48,27 @@ class Limits:
 def order(choice: Record) -> tuple[float, ...]:
     """Return the numbers by which choices are ordered."""
     return tuple(weight(choice, name) for name in lost.WEIGHED)
+
+
+HIGH_LOAD = 0.8
+"""Share of the largest rate above which a small rise of the rate makes waiting times much longer."""
+
+MOST_BATCH = 256
+"""Largest batch of each replica that a choice tries without --batch."""
+
+
+def crowded(choices: Sequence[Record]) -> list[str]:
+    """Tell which choices run near their largest rate, and which at the largest batch that was tried."""
+    lines = []
+    full = [choice for choice in choices if (choice["load_fraction"] or 0.0) > HIGH_LOAD]
+    if full:
+        named = some([f"{choice['devices']} {choice['hardware']} in {choice['precision']} at {100 * choice['load_fraction']:.0f} %" for choice in full], 3)
+        lines.append(f"above {100 * HIGH_LOAD:.0f} % of the largest rate, where waiting times grow fast: {named}; one more server leaves room")
+    limited = [choice for choice in choices if choice["slots"] % MOST_BATCH == 0]
+    if limited:
+        told = f"{MOST_BATCH} requests at once in a replica are the most that were tried: so many limit {len(limited)} of {len(choices)} choices"
+        lines.append(f"{told}; --batch takes more")
+    return lines
 
 
 def over_budget(choice: Record, limits: Limits) -> Loss | None:
