@@ -10,7 +10,7 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.ask.mix import Mix, is_tight, loaded, mixed_usd, mixes, priced, runs, said, smallest, tight
+from charz.session.ask.mix import Mix, by_load, is_tight, mixed_usd, mixes, priced, runs, said, server, smallest, tight
 from charz.session.file import first_look
 
 
@@ -121,23 +121,21 @@ def test_the_fewest_devices_that_fit() -> None:
 
 
 def test_the_smallest_node_is_loaded() -> None:
-    """One device runs one request, two run 20 and four any: the smallest node that runs a request has its largest batch. A part that fits nowhere keeps
-    a row of most devices. A node that keeps one request comes last."""
-    server = {"model": "m", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "context": 8, "request_tokens": 9}
+    """A node that keeps 20 requests gets the batch of 16 among 1, 4, 16 and 32. A node that keeps one request, and one that keeps none, get batch 1."""
+    made = {"model": "m", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "context": 8, "request_tokens": 9}
     rows: list[dict[str, Any]] = [
-        server | {"hardware": part, "device_count": devices, "batch": batch, "fits_device": batch <= fits, "most_requests": fits}
-        for part, most in (("a", {1: 0, 2: 20, 4: 99}), ("b", {1: 1, 2: 20, 4: 99}), ("c", {1: 0, 2: 0, 4: 0}))
-        for devices, fits in most.items()
-        for batch in (1, 4, 16, 32)
+        made | {"hardware": part, "device_count": devices, "most_requests": most}
+        for part, devices, most in (("a", 2, 20), ("b", 1, 1), ("c", 4, 0), ("d", 1, 32))
     ]
-    found = loaded(rows)
-    assert [(row["hardware"], row["device_count"], row["batch"]) for row in found] == [("a", 2, 16), ("b", 1, 1), ("c", 4, 1)]
-    assert [is_tight(row) for row in found[:2]] == [False, True] and not is_tight({"most_requests": None})
-    assert tight(found[:2], True) == [
+    found = by_load(rows, (1, 4, 16, 32))
+    assert {size: [row["hardware"] for row in group] for size, group in found.items()} == {16: ["a"], 1: ["b", "c"], 32: ["d"]}
+    assert server(rows[0]) != server(rows[0] | {"device_count": 4}) and server(rows[0]) == server(rows[0] | {"batch": 4})
+    assert [is_tight(row) for row in rows[:2]] == [False, True] and not is_tight({"most_requests": None})
+    assert tight(rows[:2], True) == [
         "batch: the largest of 1, 4, 16, 32 that the node runs, at which its costs are; --batch names another",
         "no margin, so last in order: b in fp8 (at most 1 of 9 tokens); the next number of devices has one",
     ]
-    assert tight(found[:1], False) == []
+    assert tight(rows[:1], False) == []
 
 
 def test_the_next_command_of_a_training() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -63,6 +63,19 @@ _USED = """
 """Condition that spreads experts only for models that have them."""
 
 _NO_CACHE = "its graph gives no step of one token"
+
+
+def _at_batch(question: Question, size: int, counts: Collection[int] | None = None) -> Question:
+    """Return the question about the runs at one batch, on these numbers of devices. A prompt alone has batch 1."""
+    return replace(
+        question,
+        runs=[
+            run
+            for run in question.runs
+            if run["batch"] == size or (run["phase"] == "prefill" and run["batch"] == 1)
+            if counts is None or (run["device_count"] or 1) in counts
+        ],
+    )
 
 
 def _check_options(is_choice: bool, is_spread: bool, is_lost: bool, is_smallest: bool) -> None:
@@ -398,27 +411,12 @@ class Llm(Core):
     def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool, is_loaded: bool) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix. A smallest node `is_loaded` with the
         largest of the batches that it runs."""
-        order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
-        given = (*(name for name in mix.COLUMNS if name not in mix.MADE), "prompt_tokens", "scenario_id")
-        found: list[dict[str, Any]] = []
-        columns: tuple[str, ...] = ()
-        for one_build in self.by_build(question):
-            scoped = self.asked(one_build, "llm_serving", "largest_batch")
-            answered = scoped.rows("llm_serving", given, order)
-            rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
-            fitting = scoped.execute("SELECT scenario_id, hardware, model, largest_batch FROM largest_batch").fetchall()
-            by_model: dict[str, dict[tuple[int, str], int | None]] = {}
-            for number, part, model, most in fitting:
-                by_model.setdefault(model, {})[number, part] = most
-            found += [
-                row
-                for model, largest in by_model.items()
-                for one in asked
-                for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
-            ]
-            columns = max(columns, scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS), key=len)
+        least = min(batches)
+        found, columns = self._alone(_at_batch(question, least) if is_loaded else question, asked, batches, is_smallest)
         if is_smallest:
-            found, left = mix.smallest(mix.loaded(found) if is_loaded else found)
+            found, left = mix.smallest(found)
+            if is_loaded:
+                found = [row for size, rows in mix.by_load(found, batches).items() for row in self._loaded(question, asked, size, rows, least)]
             for line in left:
                 self.messages.remark(line)
             first = first or "million_mixed_tokens_usd"
@@ -438,6 +436,40 @@ class Llm(Core):
             " output tokens are its parts; --rate adds idle time"
         )
         return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"))
+
+    def _alone(self, question: Question, asked: list[mix.Mix], batches: list[int], is_smallest: bool) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+        """Return the priced rows of a question about servers that no split changes, and the columns to show."""
+        order = "ORDER BY model, hardware, backend, engine_version, precision, kv_precision, device_count, batch, context"
+        given = (*(name for name in mix.COLUMNS if name not in mix.MADE), "prompt_tokens", "scenario_id")
+        found: list[dict[str, Any]] = []
+        columns: tuple[str, ...] = ()
+        for one_build in self.by_build(question):
+            scoped = self.asked(one_build, "llm_serving", "largest_batch")
+            answered = scoped.rows("llm_serving", given, order)
+            rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
+            fitting = scoped.execute("SELECT scenario_id, hardware, model, largest_batch FROM largest_batch").fetchall()
+            by_model: dict[str, dict[tuple[int, str], int | None]] = {}
+            for number, part, model, most in fitting:
+                by_model.setdefault(model, {})[number, part] = most
+            found += [
+                row
+                for model, largest in by_model.items()
+                for one in asked
+                for row in mix.priced([row for row in rows if row["model"] == model], largest, one, batches)
+            ]
+            columns = max(columns, scoped.shown(mix.SMALLEST if is_smallest else mix.COLUMNS), key=len)
+        return found, columns
+
+    def _loaded(
+        self, question: Question, asked: list[mix.Mix], size: int, rows: Sequence[Mapping[str, Any]], least: int
+    ) -> list[dict[str, Any]]:
+        """Return the rows of these servers at a batch. `rows` are theirs at the least batch, which stay where a server has no other."""
+        kept = {mix.server(row): dict(row) for row in rows}
+        if size > least:
+            parts, counts = sorted({row["hardware"] for row in rows}), {row["device_count"] for row in rows}
+            found, _ = self._alone(_at_batch(replace(question, hardware=parts), size, counts), asked, [size], True)
+            kept |= {mix.server(row): row for row in found if row["batch"] == size and row["fits_device"] and mix.server(row) in kept}
+        return list(kept.values())
 
     def _decoders(self, models: list[str]) -> list[str]:
         """Return the models that decode, and report the others. Raise `CharzError` if no model decodes."""

@@ -116,21 +116,17 @@ def said(rows: Sequence[Record]) -> list[str]:
     return list(lines) if len(lines) <= SAID_ROWS else []
 
 
-def loaded(rows: Sequence[Record]) -> list[Record]:
-    """Return for each server on its smallest number of devices that fits a request the row of the largest batch that fits there, and for a server that
-    fits nowhere the row of the smallest batch on most devices."""
-    groups: dict[tuple[Any, ...], list[Record]] = {}
+def by_load(rows: Sequence[Record], batches: Sequence[int]) -> dict[int, list[Record]]:
+    """Group the rows by the largest of the batches that each server keeps at once, and at least the smallest batch."""
+    groups: dict[int, list[Record]] = {}
     for row in rows:
-        server = tuple(row[name] for name in _SERVER if name != "device_count")
-        groups.setdefault((*server, row["context"], row.get("power")), []).append(row)
-    found = []
-    for of_server in groups.values():
-        fitting = [row for row in of_server if row["fits_device"]]
-        if fitting:
-            found.append(min(fitting, key=lambda row: (row["device_count"], -row["batch"])))
-        else:
-            found.append(min(of_server, key=lambda row: (-row["device_count"], row["batch"])))
-    return found
+        groups.setdefault(max((size for size in batches if size <= (row["most_requests"] or 0)), default=min(batches)), []).append(row)
+    return groups
+
+
+def server(row: Record) -> tuple[Any, ...]:
+    """Return what tells a row of a server from others: the server, its devices, the context and the power limit."""
+    return (*(row[name] for name in _SERVER), row["context"], row.get("power"))
 
 
 def is_tight(row: Record) -> bool:
