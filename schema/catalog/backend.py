@@ -256,14 +256,14 @@ class EngineRequirement(Row):
 
 
 class LaunchFlag(Row):
-    """A part of the command that starts a server, for one setting of an answer about serving (`charz llm --launch`). Flags with a package
-    were compared with the argument parser of that version; flags without one are unchecked."""
+    """A part of the command that starts a server or trainer, for one setting of an answer (`charz llm --launch`, `charz train --launch`). Flags
+    with a package were compared with the argument parser of that version; flags without one are unchecked."""
 
     TABLE: ClassVar[str] = "launch_flag"
     KEY: ClassVar[tuple[str, ...]] = ("engine", "setting", "value")
 
     engine: str
-    """Server: `vllm`, `sglang`, `trtllm` or `llama.cpp`."""
+    """Server: `vllm`, `sglang`, `trtllm` or `llama.cpp`; or trainer: `trl`."""
     setting: str
     """Setting of the answer, such as `tensor` or `kv_precision`; `assumed` for an assumption of charz."""
     value: str
@@ -279,7 +279,7 @@ class LaunchFlag(Row):
     confidence: str
     """Confidence level, `confidence.confidence`."""
     note: str | None
-    """Difference between what the server does and what charz assumes; null if none is known."""
+    """Difference between what the program does and what charz assumes; null if none is known."""
 
 
 class ExpertSkew(Row):

@@ -12,7 +12,7 @@ import pytest
 import charz
 from charz.hardware_catalog import loader
 from charz.schema.errors import CharzError
-from charz.session.ask import launch
+from charz.session.ask import launch, trainer
 from charz.session.ask.mix import Mix
 
 TABLE = Path(loader.__file__).parent / "tables" / "launch_flag.csv"
@@ -106,6 +106,10 @@ def test_packages_know_every_flag() -> None:
                 assert {name.removeprefix("no-") for name in names} <= known[flag["package"], flag["package_version"]], flag
                 checked += len(names)
     assert checked > 40
+    of_trl = flags("trl")
+    every = set.union(*(known[flag["package"], flag["package_version"]] for flag in of_trl))
+    names = set(re.findall(r"--([\w-]+)", " ".join(filter(None, (text for flag in of_trl for text in (flag["words"], flag["note"]))))))
+    assert len(names) > 25 and names <= every
 
 
 def test_names_on_the_hub() -> None:
@@ -190,3 +194,82 @@ def test_a_command_has_the_degrees_of_its_split(file: Path) -> None:
         found = db.llm("decoder", on="h100_sxm5_80", batch=1, prompt=64, output=32, pipeline="1,2", precision="fp16", launch="vllm").to_dicts()
     stages = {row["split"]: "--pipeline-parallel-size 2" in row["launch"] for row in found}
     assert stages == {"one": False, "pp2": True}
+
+
+TRAINED: dict[str, Any] = {
+    "model": "hf:llama-3.1-8b,train", "hardware": "p", "split": "m8", "backend": "eager", "framework": "f", "precision": "bf16", "batch": 2, "sequence": 2048,
+    "global_batch": 16, "tensor": 1, "pipeline": 1, "context": 1, "expert": 1, "data": 1, "micro_batches": 8, "zero_stage": 0, "recompute": "full",
+    "optimizer": "adam", "adapter_rank": 16, "frozen": "nf4", "is_fitting": True,
+}  # fmt: skip
+OF_TRL = trainer.Trainer(flags("trl"), ["adam_8bit", "sgd"], {TRAINED["model"]: "hf:llama-3.1-8b"})
+FULL = {"adapter_rank": None, "frozen": None}
+
+
+def test_a_command_of_trl_for_qlora() -> None:
+    words, notes = OF_TRL.command(TRAINED)
+    assert words == (
+        "trl sft --model_name_or_path meta-llama/Llama-3.1-8B-Instruct --dataset_name DATASET --dtype bfloat16 --bf16 True --load_in_4bit "
+        "--bnb_4bit_quant_type nf4 --use_bnb_nested_quant --use_peft --lora_r 16 --lora_target_modules all-linear --optim adamw_torch_fused "
+        "--max_length 2048 --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --gradient_checkpointing True --torch_compile False "
+        "--accelerate_config single_gpu --num_processes 1 --mixed_precision bf16"
+    )
+    assert "the flags are those of accelerate 1.15.0 and trl 1.16.0; the times are those of f (eager): trl's own were not measured" in notes
+    assert notes[-1].startswith("meta-llama/Llama-3.1-8B-Instruct is the usual checkpoint of hf:llama-3.1-8b on the hub")
+    assert not any("16-bit copy" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("changed", "contained"),
+    [
+        ({"frozen": "nf4_b64"}, "--load_in_4bit --bnb_4bit_quant_type nf4 --use_peft"),
+        ({"frozen": None}, "DATASET --dtype bfloat16 --bf16 True --use_peft"),
+        ({"frozen": "fp16", "precision": "fp16"}, "DATASET --dtype float16 --fp16 True --use_peft"),
+        (FULL, "DATASET --dtype float32 --bf16 True --optim adamw_torch_fused"),
+        (FULL | {"optimizer": "adam_8bit"}, "DATASET --dtype bfloat16 --bf16 True --optim adamw_bnb_8bit"),
+        (FULL | {"precision": "amp-fp16"}, "--num_processes 1 --mixed_precision fp16"),
+        (FULL | {"precision": "fp32"}, "--dtype float32 --bf16 False --optim"),
+        ({"backend": "inductor", "recompute": "none"}, "--gradient_checkpointing False --torch_compile True"),
+        (FULL | {"data": 4, "zero_stage": 1}, "--accelerate_config zero2 --zero_stage 1 --num_processes 4"),
+        ({"data": 4, "zero_stage": 0}, "--accelerate_config multi_gpu --num_processes 4"),
+        ({"steps": 30518}, "--max_steps 30518 --accelerate_config"),
+    ],
+)
+def test_flags_of_trl(changed: dict[str, Any], contained: str) -> None:
+    assert OF_TRL.lacking(TRAINED | changed) is None
+    assert contained in OF_TRL.command(TRAINED | changed)[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"tensor": 2, "pipeline": 4}, "since trl has no flag that was checked for tensor parallel degree 2, pipeline parallel degree 4"),
+        ({"recompute": "selective"}, "since trl has no flag that was checked for recompute selective"),
+        ({"precision": "fp16"}, "since trl has no flag that was checked for weights fp16 nf4"),
+        ({"data": 8, "zero_stage": 3}, "since trl has no flag that was checked for weights bf16 nf4 zero3"),
+        (FULL | {"optimizer": "adam_16bit"}, "since trl has no flag that was checked for optimizer adam_16bit"),
+        ({"is_fitting": False}, "which does not fit"),
+        ({"sequence": 1}, "since trl sft trains models that read tokens"),
+    ],
+)
+def test_trainings_that_trl_has_no_flags_for(changed: dict[str, Any], told: str) -> None:
+    assert OF_TRL.lacking(TRAINED | changed) == told
+
+
+def test_notes_of_trl() -> None:
+    """Without ZeRO, charz counts a 16-bit copy of the weights that trl does not keep; DeepSpeed keeps it. Sixteen processes take two nodes."""
+    assert any("16-bit copy" in note for note in OF_TRL.command(TRAINED | FULL)[1])
+    _, notes = OF_TRL.command(TRAINED | FULL | {"data": 16, "zero_stage": 3, "split": "dp16 zero3"})
+    assert not any("16-bit copy" in note for note in notes) and any("--machine_rank" in note and "dp16" in note for note in notes)
+    assert not any("--machine_rank" in note for note in OF_TRL.command(TRAINED | FULL | {"data": 8})[1])
+
+
+def test_a_page_takes_the_first_training_with_flags() -> None:
+    """The split tp2 has no command; equal reasons make one line. A step has 16 x 2,048 tokens: 1e6 of them take 30.5 steps."""
+    rows = [TRAINED | {"tensor": 2, "split": "tp2"}, TRAINED | {"tensor": 2, "split": "tp2 zero1"}, TRAINED, TRAINED | {"batch": 4}]
+    listed, first = (trainer.launched(OF_TRL, rows, is_listed) for is_listed in (True, False))
+    assert listed.left_out == ["left out: p tp2, p tp2 zero1, since trl has no flag that was checked for tensor parallel degree 2"]
+    assert [words is not None for words in listed.commands] == [False, False, True, True]
+    assert first.commands == [None, None, listed.commands[2], None] and first.left_out == []
+    assert trainer.known({"global_batch": 16, "sequence": 2048, "known_data": 3}, 1e6) == {
+        "global_batch": 16, "sequence": 2048, "known_data": 3, "data": 3, "steps": 31,
+    }  # fmt: skip

@@ -167,6 +167,14 @@ class TestAsked:
         page = (tmp_path / "p.html").read_text()
         assert all(f'"layer":"{layer}"' in page for layer in ("weights", "gradients", "optimizer", "activations"))
         assert 'id="cost"' in page
+        assert "This command starts the fastest training that trl has flags for, on h100_sxm5_80." in page
+        assert "--per_device_train_batch_size" in page
+
+    def test_commands_of_a_trainer(self, db: Session) -> None:
+        frame = db.train(MODEL, on="h100_sxm5_80", devices=2, tensor="1,2", batch=2, global_batch=8, sequence=128, tokens=1e6, launch="trl")
+        assert frame["split"].to_list() == ["dp2 m2"] and frame.columns[-1] == "launch"
+        assert "--max_length 128 --per_device_train_batch_size 2 --gradient_accumulation_steps 2 " in frame["launch"][0]
+        assert "--max_steps 977 " in frame["launch"][0]
 
     def test_weights_frozen_in_nf4(self, db: Session) -> None:
         """A layer has 12 x 256 x 256 weights and 13 x 256 biases and scales; each of them takes 4 + 8/64 + 32/(64 x 256) bits in place of 32."""

@@ -1,4 +1,4 @@
-"""The command that starts the server of an answer about serving."""
+"""The command that starts the server of an answer about serving, from flags of `launch_flag`."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class Facts:
     @classmethod
     def read(cls, connection: duckdb.DuckDBPyConnection, engine: str) -> Facts:
         """Read the facts of a server that `--launch` names."""
-        query = f"SELECT {', '.join(FLAG)} FROM launch_flag WHERE engine = ?"
-        flags = [dict(zip(FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
+        flags = flags_of(connection, engine)
         query = "SELECT reserve_fraction, chunk_tokens FROM backend WHERE backend = ?"
         (server,) = connection.execute(query, [ENGINES[engine]]).fetchall()
         models = connection.execute("SELECT model, source, stored_policy FROM model").fetchall()
@@ -73,6 +72,12 @@ class Facts:
         numbers = settings(row, degrees, mixes, source, (free, chunk or own), self.memory[row["hardware"]])
         words, notes = command(self.flags, row, numbers, stored)
         return words, [*notes, *said(self.flags, row, source)]
+
+
+def flags_of(connection: duckdb.DuckDBPyConnection, engine: str) -> list[Record]:
+    """Return the rows of `launch_flag` of a program."""
+    query = f"SELECT {', '.join(FLAG)} FROM launch_flag WHERE engine = ?"
+    return [dict(zip(FLAG, flag, strict=True)) for flag in connection.execute(query, [engine]).fetchall()]
 
 
 def backend(engine: str, named: Sequence[str]) -> str:
@@ -122,19 +127,35 @@ def settings(
 
 def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str | None) -> tuple[str, list[str]]:
     """Return the command of a row, and what no flag sets. A parallel degree of 1 has no flag, and the format `stored` of a checkpoint its own."""
-    by_setting: dict[str, dict[str, Record]] = {}
-    for flag in flags:
-        by_setting.setdefault(flag["setting"], {})[flag["value"]] = flag
+    by_setting = settings_of(flags)
     is_stored = row["precision"] == stored and stored not in HALVES
     asked = {"precision": "stored" if is_stored else row["precision"], "kv_precision": row["kv_precision"]}
     kept = None if asked["kv_precision"] in (None, "none") else asked["kv_precision"]
     order = ("command", "precision", *_DEGREES, "length", "requests", "chunk", "memory", "kv_precision")
+    values = {
+        setting: str(asked.get(setting) or numbers.get(setting)) for setting in order
+        if not (setting in _DEGREES and numbers[setting] == 1) and not (setting == "kv_precision" and kept is None)
+    }  # fmt: skip
+    words, notes = written(by_setting, values, numbers)
+    if any("{length}" in (flag["words"] or "") for flag in by_setting.get("length", {}).values()):
+        told = f"the longest request is rounded up to {numbers['length']:,} tokens, a multiple of {ROUNDED}"
+        notes.append(f"{told}; the requests at once are those of your lengths")
+    return words, [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
+
+
+def settings_of(flags: Sequence[Record]) -> dict[str, dict[str, Record]]:
+    """Return the flags by setting and value."""
+    found: dict[str, dict[str, Record]] = {}
+    for flag in flags:
+        found.setdefault(flag["setting"], {})[flag["value"]] = flag
+    return found
+
+
+def written(by_setting: Mapping[str, Mapping[str, Record]], values: Mapping[str, str], numbers: Record) -> tuple[str, list[str]]:
+    """Write the flags of the values of settings, in their order, and return the notes of these flags."""
     words, notes = [], []
-    for setting in order:
-        if (setting in _DEGREES and numbers[setting] == 1) or (setting == "kv_precision" and kept is None):
-            continue
+    for setting, value in values.items():
         known = by_setting.get(setting, {})
-        value = str(asked.get(setting) or numbers.get(setting))
         if value not in known and "*" not in known:
             notes.append(f"no flag is known for {setting.replace('_', ' ')} {value}")
             continue
@@ -143,10 +164,7 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
             words.append(flag["words"].format(**numbers))
         if flag["note"] and not (setting == "expert" and numbers["tensor"] == 1):
             notes.append(flag["note"])
-    if any("{length}" in (flag["words"] or "") for flag in by_setting.get("length", {}).values()):
-        told = f"the longest request is rounded up to {numbers['length']:,} tokens, a multiple of {ROUNDED}"
-        notes.append(f"{told}; the requests at once are those of your lengths")
-    return " ".join(words), [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
+    return " ".join(words), notes
 
 
 def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
@@ -163,12 +181,16 @@ def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
     if row.get("replicas", 1) > 1:
         where = row["hardware"] if row.get("split", "one") == "one" else f"{row['hardware']}, {row['split']}"
         lines.append(f"{where}: start {row['replicas']} of these servers, which share the requests")
-    name = hub_name(source, row["model"])
-    if name is not None and source != f"hf:{name}":
-        lines.append(f"{name} is the usual checkpoint of {row['model']} on the hub; another of the same sizes takes the same times")
+    return [*lines, *checkpoint(row["model"], source)]
+
+
+def checkpoint(model: str, source: str) -> list[str]:
+    """Tell what a reader must know of the name of a checkpoint in a command."""
+    name = hub_name(source, model)
     if name is None:
-        lines.append(f"{PLACE}: put the path of {row['model']} or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name")
-    return lines
+        return [f"{PLACE}: put the path of {model} or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name"]
+    told = f"{name} is the usual checkpoint of {model} on the hub; another of the same sizes takes the same times"
+    return [told] if source != f"hf:{name}" else []
 
 
 def best(rows: Sequence[Record]) -> Record | None:

@@ -17,7 +17,7 @@ from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Pr
 from ..quantities import UNKNOWN, quantity, significant, size
 from ..question import HALVES, Question
 from ..scoped import Scoped
-from . import prices, splits
+from . import prices, splits, trainer
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Precision policies to try if no precision is named. A part takes the first policy that it computes in."""
@@ -84,6 +84,7 @@ _SAVING = f"QUALIFY recompute <> 'selective' OR peak_memory_byte < COALESCE({_PL
 _HIDDEN = (
     _PLAIN, "device_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting", "frozen_precision AS frozen",
     "recompute AS repeated", "tensor * pipeline AS shares", "micro_batches AS rounds", "step_s AS whole_step_s",
+    *(f"{name} AS known_{name}" for name in (*trainer.READ, "global_batch")),
 )  # fmt: skip
 """Columns of which messages alone tell."""
 
@@ -96,7 +97,7 @@ class Train(Core):
 
     @answer(
         "steps", more=("time", "memory"), files=("html",),
-        common=("on", "devices", "precision", "batch", "global_batch", "sequence", "tokens", "zero", "recompute", "adapter", "frozen", "section"),
+        common=("on", "devices", "precision", "batch", "global_batch", "sequence", "tokens", "zero", "recompute", "adapter", "frozen", "launch", "section"),
     )
     @paged
     def train(
@@ -132,6 +133,7 @@ class Train(Core):
         tokens: Annotated[
             float | None, Text("Tokens of the whole training, or samples of a model without tokens: adds its time, energy and price.", least=1.0)
         ] = None,
+        launch: Annotated[Literal["trl"] | None, Text("Trainer whose command is listed for each row, in place of numbers.")] = None,
         cap: Caps = None,
         top: Top = 20,
         html: Page = None,
@@ -146,6 +148,9 @@ class Train(Core):
 
         --tokens 2e12 adds time, energy and price of the whole training; a message tells those of the fastest split. Energy is that of the
         devices, without hosts and cooling. --section time lists the causes of a step's time, --section memory the parts of a device's memory.
+
+        --launch lists the command that starts the training of each row. Messages name what charz assumes and no flag sets, and the splits that
+        the trainer has no flags for.
         """
         from charz.schema.catalog.devices import DeviceSplit
 
@@ -187,7 +192,7 @@ class Train(Core):
         least = _SAVING if stated else _LEAST
         order = "ORDER BY samples_per_s * GREATEST(sequence, 1) DESC NULLS LAST, peak_memory_byte, hardware, split"
         self._say_ideal(scoped)
-        columns = _SECTIONS[section] if html is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
+        columns = _SECTIONS[section] if html is None and launch is None else (*dict.fromkeys((*_SECTIONS["steps"], *_SECTIONS["memory"])),)
         columns = (*_counted(scoped, columns, tokens), *_HIDDEN)
         every = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
         rows = every.fetch()
@@ -199,7 +204,26 @@ class Train(Core):
         explained = self._unsaved(scoped, stated) if stated else recomputing(records)
         for line in (*usual(records, batch=batch, sequence=sequence), *lacking(records), *explained, *self._unpacked(records), *owned):
             self.messages.remark(line)
-        return found
+        if launch is not None:
+            for option, given in (("--layers", layers), ("--cap", cap)):
+                if given:
+                    self.messages.remark(f"{option} {given}: no flag of the command sets it")
+        return found if launch is None and html is None else self._commands_of(found, records, tokens, launch is not None)
+
+    def _commands_of(self, answered: Rows, records: Sequence[Mapping[str, Any]], tokens: float | None, is_listed: bool) -> Rows:
+        """Return the commands of rows, or an answer whose page has the command of the first row that has one."""
+        found = trainer.launched(trainer.Trainer.read(self.connection()), [trainer.known(row, tokens) for row in records], is_listed)
+        for line in found.left_out:
+            self.messages.warn(line)
+        for line in found.notes:
+            self.messages.remark(line)
+        rows = [
+            dict(zip(answered.columns, row, strict=True)) | {"launch": words}
+            for row, words in zip(answered.fetch(), found.commands, strict=True) if words or not is_listed
+        ]  # fmt: skip
+        every, short = (*answered.columns, "launch"), (*(name for name in _RUN if name in answered.columns), "launch")
+        page, listed = (replace(answered, columns=names, source=[tuple(row[name] for name in names) for row in rows]) for names in (every, short))
+        return replace(listed if is_listed else answered, page=page)
 
     def _unsaved(self, scoped: Scoped, stated: Sequence[str]) -> list[str]:
         """Tell that selective recomputation is left out where it saves no memory."""

@@ -51,7 +51,8 @@ def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Se
     found = [section for section in sections if section]
     if commands := [(row["hardware"], row["launch"]) for row in records if row.get("launch")]:
         listed = Table(("part", "command"), commands, "", {}, "Commands", command)
-        told = "A command starts the server of each row." if len(commands) > 1 else f"This command starts the best server, on {commands[0][0]}."
+        what, best = ("training", "fastest training that trl has flags for") if name == "train" else ("server", "best server")
+        told = f"A command starts the {what} of each row." if len(commands) > 1 else f"This command starts the {best}, on {commands[0][0]}."
         found.append(Section("launch", "Launch", told, tables=[listed]))
     if said:
         listed = Table(("remark",), [(line,) for line in said], "", {}, "Remarks", command)
