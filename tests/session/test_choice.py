@@ -104,7 +104,7 @@ def test_named_devices_bound_the_servers() -> None:
 def test_no_choice_of_a_split_is_below_its_bound(limits: Limits) -> None:
     """A split whose bound is above the best choice so far is not tried further."""
     *steps, prompt = ONE
-    tried = Tried.of(steps, prompt, limits, {})
+    tried = Tried.of(steps, prompt, prompt, limits, {})
     assert tried is not None
     choice = tried.choice(limits)
     assert choice is not None and order(tried.best)[0] <= order(choice)[0] * (1 + 1e-9)

@@ -207,15 +207,21 @@ def test_formats_of_published_checkpoints() -> None:
 
 
 def test_a_choice_at_a_rate_names_the_command_that_replays_its_queue(db: Session, said: list[str]) -> None:
-    """Both replay the same queue: the p99 of the command is that of the choice."""
+    """Both replay the same queue of the same server: load and times of the command are those of the choice."""
     said.clear()
-    (found,) = db.llm("decoder", on="h100_sxm5_80", devices=2, tensor=1, pipeline=1, precision="fp16", rate=1.0, **ASKED).to_dicts()
+    (found,) = db.llm("decoder", on="h100_sxm5_80", devices=2, tensor=1, pipeline=1, precision="fp16", rate=400.0, **ASKED).to_dicts()
     (line,) = [each for each in said if each.startswith("times and load")]
-    assert "`charz serve decoder --on h100_sxm5_80 --precision fp16 --devices 2 --tensor 1 --rate 1 --input 64 --output 32`" in line
-    (served,) = db.serve("decoder", on="h100_sxm5_80", precision="fp16", devices=2, tensor=1, rate=1, input=64, output=32).to_dicts()
+    assert "`charz serve decoder --on h100_sxm5_80 --precision fp16 --devices 2 --tensor 1 --slots 256 --rate 400 --input 64 --output 32`" in line
+    (served,) = db.serve("decoder", on="h100_sxm5_80", precision="fp16", devices=2, tensor=1, slots=256, rate=400, input=64, output=32).to_dicts()
     assert found["devices"] == served["devices"] == 2 and found["replicas"] == 2
+    assert found["load_fraction"] == pytest.approx(served["load_fraction"], rel=1e-9) and found["load_fraction"] > 0.02
     for name in ("ttft_p99_s", "tpot_p99_s"):
         assert found[name] == pytest.approx(served[name], rel=0.1)
+
+
+def test_a_lost_server_has_no_command(db: Session) -> None:
+    with pytest.raises(CharzError, match="--lost --launch"):
+        db.llm("decoder", on="h100_sxm5_80", rate=1.0, lost=True, launch="vllm", **ASKED)
 
 
 @pytest.mark.slow("adds a part, and asks for servers alone and together")

@@ -14,6 +14,7 @@ from typing import Any
 from ..quantities import quantity, size
 from . import loaded, lost
 from .lost import Loss
+from .server_rows import in_full_chunk
 from .tried import COLUMNS, MOST_REPLICAS, QUEUED, Candidate, Limits, Tried, order, over_budget
 
 TEXTS = {
@@ -97,16 +98,19 @@ def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float
             continue
         if row["phase"] == "decode":
             steps.setdefault((row["split"], row["context"]), []).append(row)
-        elif row["batch"] == 1:
+        else:
             prompts.setdefault(row["split"], []).append(row)
     pairs = []
     for (split, context), of_split in steps.items():
-        reached = [row for row in prompts.get(split, []) if row["context"] <= context]
+        reached = [row for row in prompts.get(split, []) if row["context"] <= context and row["batch"] == 1]
         if reached:
-            pairs.append((sorted(of_split, key=lambda row: row["samples"]), max(reached, key=lambda row: row["context"])))
+            alone = max(reached, key=lambda row: row["context"])
+            count = in_full_chunk(chunks.get(alone["backend"]), alone["context"])
+            full = next((row for row in prompts[split] if (row["batch"], row["context"]) == (count, alone["context"])), alone)
+            pairs.append((sorted(of_split, key=lambda row: row["samples"]), alone, full))
     if not pairs:
         return _not_fitting(server, rows)
-    tried = [one for of_split, prompt in pairs if (one := Tried.of(of_split, prompt, limits, chunks)) is not None]
+    tried = [one for each in pairs if (one := Tried.of(*each, limits, chunks)) is not None]
     found: Candidate | None = None
     for one in sorted(tried, key=lambda one: one.bound):
         if found is not None and order(one.best) > order(found.choice):
@@ -130,10 +134,10 @@ def _not_fitting(server: tuple[Any, ...], rows: Sequence[Record]) -> Loss:
     return Loss(server, lost.FIT, told, -least["free_byte"] / least["device_byte"])
 
 
-def _why_none(server: tuple[Any, ...], pairs: Sequence[tuple[list[Record], Record]], limits: Limits) -> Loss:
+def _why_none(server: tuple[Any, ...], pairs: Sequence[tuple[list[Record], Record, Record]], limits: Limits) -> Loss:
     """Tell why no split of a server is within the limits, with its number."""
-    step_s = min(of_split[0]["latency_s"] for of_split, _ in pairs)
-    first_s = min(prompt["latency_s"] for _, prompt in pairs)
+    step_s = min(of_split[0]["latency_s"] for of_split, *_ in pairs)
+    first_s = min(prompt["latency_s"] for _, prompt, _ in pairs)
     if limits.tpot_s is not None and step_s > limits.tpot_s:
         return Loss(server, lost.TPOT, f"{quantity(step_s, 's')} a token", step_s)
     if limits.ttft_s is not None and first_s > limits.ttft_s:

@@ -29,7 +29,7 @@ from ..parameters import (
     Versions,
 )
 from ..question import EIGHT_BITS, SERVED_PRECISIONS, Question
-from . import choice, lost, mix, prices, splits, tried
+from . import choice, lost, mix, prices, server_rows, splits, tried
 from . import launch as launches
 from .tried import Limits
 
@@ -78,10 +78,12 @@ def _at_batch(question: Question, size: int, counts: Collection[int] | None = No
     )
 
 
-def _check_options(is_choice: bool, is_spread: bool, is_lost: bool, is_smallest: bool) -> None:
+def _check_options(is_choice: bool, is_spread: bool, is_lost: bool, is_smallest: bool, is_launched: bool) -> None:
     """Raise `CharzError` for an option that does not apply."""
     if is_lost and not is_choice:
         raise CharzError("nothing lost", "--lost", "without limits no server is left out", "add --ttft, --tpot, --rate or --budget")
+    if is_lost and is_launched:
+        raise CharzError("two questions", "--lost --launch", "servers that lost have no command", "leave one out")
     if is_smallest and is_spread:
         raise CharzError("two questions", "--smallest", "it asks about one number of devices", "leave out --smallest, limits and further degrees")
 
@@ -104,6 +106,7 @@ def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], 
     given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
     if row["replicas"] > 1:
         given = f" --devices {row['devices']} --tensor {split['tensor']}" + given.replace(f" --tensor {split['tensor']}", "")
+    given += f" --slots {row['slots'] // split['expert']}"
     command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {limits.rate:g}"
     return f"times and load: a replay of random arrivals; `{command} --input {prompt} --output {limits.output}` tells more"
 
@@ -200,12 +203,12 @@ class Llm(Core):
                     self.messages.remark(f"{option} {given}: no flag of the command sets it")
         is_choice = (ttft, tpot, rate, budget) != (None, None, None, None)
         is_spread = is_choice or (tensor, pipeline, expert, spread) != (None, None, None, None)
-        _check_options(is_choice, is_spread, lost, smallest)
+        _check_options(is_choice, is_spread, lost, smallest, launch is not None)
         asked = self._decoders(names(models))
         made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert), sizes(tensor)), is_choice) if is_spread else []
         counts = sorted({split.tensor for split in made}) or sizes(devices or (NODES if smallest else None)) or [1]
         batches = sizes(batch or ("1:256" if is_choice else mix.LOADS if smallest else None)) or [1]
-        asked_mixes = mix.mixes(sizes(prompt), sizes(context), output)
+        asked_mixes = mix.mixes(sizes(prompt) or ([mix.USUAL_TOKENS] if is_choice and context is None else []), sizes(context), output)
         if is_choice and prompt is None and context is None:
             self.messages.remark(f"lengths: prompts of {asked_mixes[0].prompt:,} tokens and outputs of {output:,}; --prompt and --output take yours")
         runs = [
@@ -221,9 +224,8 @@ class Llm(Core):
             for kept in formats(kv_precision)
             for shared in counts
             for asked_mix in asked_mixes
-            for run in mix.runs(asked_mix, batches)
+            for run in mix.runs(asked_mix, batches, server_rows.full_chunks(self.connection(), asked_mix.prompt) if is_choice else None)
             if not is_spread or run["context"] == (asked_mix.prompt if run["phase"] == "prefill" else asked_mix.context)
-            if not is_choice or run["phase"] == "decode" or run["batch"] == 1
         ]
         parts = names(on) or (self._serving_parts(one_of("among", among, AMONG), names(backend)) if is_choice or smallest else [])
         question = Question(

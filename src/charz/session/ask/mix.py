@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd", "price_ki
 
 LOADS = "1,4,16,32"
 """Batches of which the smallest node has the largest that fits, unless the user names batches."""
+
+USUAL_TOKENS = 1024
+"""Tokens of a prompt, or of the context, that nobody named."""
 
 SAID_ROWS = 12
 """Largest number of rows of which a message repeats the requests."""
@@ -69,12 +72,14 @@ def mixes(prompts: Sequence[int], contexts: Sequence[int], output: int) -> list[
         raise CharzError("two lengths", "--prompt and --context", next="give one: with --prompt the context follows from --output")
     if prompts:
         return [Mix.of_prompt(prompt, output) for prompt in prompts]
-    return [Mix.of_context(context, output) for context in contexts or [1024]]
+    return [Mix.of_context(context, output) for context in contexts or [USUAL_TOKENS]]
 
 
-def runs(mix: Mix, batches: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the runs that answer for a mix: steps and prompts of each batch, a prompt alone, and a step at the longest context."""
-    prompts = [{"batch": batch, "phase": "prefill", "sequence": mix.prompt, "context": mix.prompt} for batch in sorted({1, *batches})]
+def runs(mix: Mix, batches: Sequence[int], together: Collection[int] | None = None) -> list[dict[str, Any]]:
+    """Return the runs that answer for a mix: steps of each batch, a prompt alone, as many prompts as each batch or `together` names, and a step at the
+    longest context."""
+    counts = sorted({1, *(batches if together is None else together)})
+    prompts = [{"batch": count, "phase": "prefill", "sequence": mix.prompt, "context": mix.prompt} for count in counts]
     steps = [{"batch": batch, "phase": "decode", "sequence": None, "context": mix.context} for batch in batches]
     last = {"batch": min(batches), "phase": "decode", "sequence": None, "context": mix.tokens}
     return [*prompts, *steps, *([] if mix.context == mix.tokens else [last])]

@@ -324,9 +324,8 @@ class Serve(Core):
         """Return the runs of a single prompt, of as many as fill a chunk of any server, and of a chunk of a longer prompt, at the mean context of
         its chunks."""
         given = plan.given
-        query = "SELECT DISTINCT chunk_tokens FROM backend WHERE serves"
-        chunks = [plan.chunk] if plan.chunk else [chunk for (chunk,) in self.connection().execute(query).fetchall()]
-        counts = {1} | {max(1, int(chunk // given)) for chunk in chunks}
+        full = {server_rows.in_full_chunk(plan.chunk, given)} if plan.chunk else server_rows.full_chunks(self.connection(), given)
+        counts = {1} | full
         runs = [{"batch": count, "phase": "prefill", "sequence": given, "context": plan.input, **kept} for count in sorted(counts)]
         if plan.chunk is None or plan.chunk >= given:
             return runs

@@ -9,6 +9,8 @@ from ..quantities import size
 from .load import Curve, Server
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from ..scoped import Scoped
 
 Target = tuple[str, str, str]
@@ -148,7 +150,7 @@ def served(
         return None
     alone = prompts[0]
     chunk_tokens = chunk or alone["chunk_tokens"] or given
-    full = next((r for r in prompts if r["batch"] == max(1, int(chunk_tokens // given))), alone)
+    full = next((r for r in prompts if r["batch"] == in_full_chunk(chunk_tokens, given)), alone)
     batches = [float(r["batch"] * replicas * stages) for r in steps]
     costs = {
         "prompt_j": None if full["energy_j"] is None else full["energy_j"] / (full["batch"] * replicas),
@@ -165,9 +167,7 @@ def served(
         "peak_byte": _bytes(batches, steps, "peak_memory_byte"),
         "prompt_byte": max((r["peak_memory_byte"] for r in (alone, full) if r.get("peak_memory_byte") is not None), default=0.0),
     }
-    device_s = max(_paced_s(alone) - alone["prompt_launch_s"], 0.0)
-    together_s = device_s if full is alone else max(_paced_s(full) - _paced_s(alone), 0.0) / (full["batch"] - alone["batch"])
-    prompt_s, chunk_s = together_s / replicas, max(device_s - together_s, 0.0)
+    prompt_s, chunk_s = prompt_times(alone, full, alone["prompt_launch_s"], replicas)
     first_s, prompts_per_s = alone["latency_s"], float("inf")
     if apart is not None:
         if apart["latency_s"] is None or not apart["link_byte_per_s"]:
@@ -189,7 +189,26 @@ def served(
     return server, costs
 
 
-def _paced_s(row: Row) -> float:
+def prompt_times(alone: Mapping[str, Any], full: Mapping[str, Any], launch_s: float, replicas: int) -> tuple[float, float]:
+    """Return the time that a prompt takes from steps, and the time of a chunk whatever it contains, from the runs of one prompt and of a full chunk
+    of prompts on each replica. `launch_s` is the host's time of a prompt alone, in which the device works for others. [s]"""
+    device_s = max(_paced_s(alone) - launch_s, 0.0)
+    together_s = device_s if full is alone else max(_paced_s(full) - _paced_s(alone), 0.0) / (full["batch"] - alone["batch"])
+    return together_s / replicas, max(device_s - together_s, 0.0)
+
+
+def in_full_chunk(chunk_tokens: float | None, tokens: int) -> int:
+    """Return the number of prompts in the run of a full chunk, at least one."""
+    return 1 if chunk_tokens is None else max(1, int(chunk_tokens // tokens))
+
+
+def full_chunks(connection: DuckDBPyConnection, tokens: int) -> set[int]:
+    """Return the numbers of prompts of which the full chunks of the servers consist."""
+    query = "SELECT DISTINCT chunk_tokens FROM backend WHERE serves"
+    return {in_full_chunk(chunk, tokens) for (chunk,) in connection.execute(query).fetchall()}
+
+
+def _paced_s(row: Mapping[str, Any]) -> float:
     """Return the time from a run to the next, which stages of a pipeline make shorter than the time of a run. [s]"""
     paced = row.get("pass_s")
     return float(row["latency_s"] if paced is None else paced)

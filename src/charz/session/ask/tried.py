@@ -12,6 +12,7 @@ from ..quantities import quantity
 from . import lost
 from .load import Curve, Load, Server, at_rate
 from .lost import Loss, weight
+from .server_rows import prompt_times
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
@@ -107,16 +108,16 @@ class Tried:
     bound: tuple[float, ...]
 
     @classmethod
-    def of(cls, steps: list[Record], prompt: Record, limits: Limits, chunks: Mapping[str, float | None]) -> Tried | None:
-        """Build a candidate. Return None if a single request already exceeds a limit."""
+    def of(cls, steps: list[Record], prompt: Record, full: Record, limits: Limits, chunks: Mapping[str, float | None]) -> Tried | None:
+        """Build a candidate from its steps, a prompt alone and a full chunk of prompts. Return None if a single request already exceeds a limit."""
         allowed = [row for row in steps if limits.tpot_s is None or row["latency_s"] <= limits.tpot_s]
         first_s = prompt["latency_s"]
         if not allowed or steps[0]["batch"] != 1 or (limits.ttft_s is not None and first_s > limits.ttft_s):
             return None
         curve = Curve([float(row["samples"]) for row in allowed], [row["latency_s"] for row in allowed])
-        prompt_s = max(prompt["pass_s"] - prompt.get("launch_s", 0.0), 0.0) / prompt["data"]
+        prompt_s, chunk_s = prompt_times(prompt, full, prompt.get("launch_s", 0.0), prompt["data"])
         server = Server(
-            curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]),
+            curve, float(max(limits.output - 1, 1)), prompt_s, first_s, float(allowed[-1]["samples"]), chunk_s=chunk_s,
             most_prompts=prompt["data"] * _in_chunk(chunks.get(prompt["backend"]), prompt["context"]),
         )  # fmt: skip
         fewest = _allowed(1 if limits.rate is None else int(limits.rate / server.capacity) + 1, prompt["device_count"], limits)
