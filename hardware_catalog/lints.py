@@ -63,6 +63,8 @@ class Context:
     """Formats of structured-sparse products, whose peaks exceed those of dense products."""
     dataflows: tuple[str, ...]
     """Operands that can stay in an array, in order; empty if the catalog has no table of tiles."""
+    technologies: tuple[str, ...]
+    """Technologies of main memory whose energy a rule states, in order; empty if the catalog has no rules."""
     with_dataflow: frozenset[str]
     """Families whose parts need not state a dataflow."""
     taken: dict[str, str]
@@ -98,6 +100,13 @@ def context_of(tables: dict[type[Row], list[Row]]) -> Context:
         dataflows=tuple(
             sorted(
                 {r.dataflow for r in tables.get(TilingStrategy, []) if isinstance(r, TilingStrategy) and r.family == "*"}
+            )
+        ),
+        technologies=tuple(
+            sorted(
+                r.row_key
+                for r in tables.get(SiliconRule, [])
+                if isinstance(r, SiliconRule) and r.quantity == "dram_pj_per_byte" and r.row_key != "*"
             )
         ),
         with_dataflow=frozenset(
@@ -171,6 +180,9 @@ def unknown_word(part: Part, context: Context) -> Iterator[Problem]:
             yield from _outside(part, f"{section}.{key}.{column}", row.get(column), column)
     for level in part.section("memory"):
         yield from _outside(part, f"memory.{level}", level, "level")
+    technology = part.section("memory").get("dram", {}).get("technology")
+    if technology is not None and context.technologies and technology not in context.technologies:
+        yield Problem(part.path, "memory.dram.technology", technology, f"write one of {', '.join(context.technologies)}")
     for overhead in part.section("overhead"):
         yield from _outside(part, f"overhead.{overhead}", overhead, "overhead")
     for mesh in part.section("mesh"):

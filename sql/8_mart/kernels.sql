@@ -1,5 +1,6 @@
 -- Kernels of every stored run on every part with their time and energy, evaluated when they are asked: name a model and a part in
--- WHERE. Key: model, hardware, scenario_id, kernel_id; the first three are of `mart.runs`.
+-- WHERE. The call of the whole run, which no kernel contains, is the row `(run call)` of `mart.modules`. Key: model, hardware,
+-- scenario_id, kernel_id; the first three are of `mart.runs`.
 -- Grain: model, hardware, scenario_id, kernel_id
 CREATE VIEW kernels AS
 SELECT

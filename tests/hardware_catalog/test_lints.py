@@ -96,6 +96,7 @@ FAULTS: dict[str, tuple[dict[str, str], str, str, str]] = {
     "no default mode": ({"is_default: true": "is_default: false"}, "power", "missing", "exactly one"),
     "no main memory": ({"  dram:": "  l3:"}, "memory.dram.capacity_byte", "missing", "main memory"),
     "accelerator without memory on chip": ({"family: gpu": "family: dsp", L2: ""}, "memory", "dram", "scratchpad"),
+    "unknown memory": ({"technology: LPDDR5": "technology: LPDR5X"}, "memory.dram.technology", "LPDR5X", "write one of DDR3, DDR4"),
     "host memory alone": ({"technology: LPDDR5": "technology: host", L2: ""}, "memory", "dram", "scratchpad"),
     "missing count": ({f"    {UNITS}\n": ""}, "cluster.sm.unit_count", "missing", "state it"),
     "silicon for a simulation": (

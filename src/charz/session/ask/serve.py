@@ -418,7 +418,10 @@ def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
 def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
     """Answer for requests in flight, of which each of several servers has its share."""
     share = -(-requests // plan.servers)
-    return Asked(None, requests, at_concurrency(server, share), queue.in_flight(server, plan.lengths, share), requests / share)
+    times, load = queue.in_flight(server, plan.lengths, share), at_concurrency(server, share)
+    # The first requests are the burst.
+    later_s = queue.summary(times.ttft()[share:])[1]
+    return Asked(None, requests, load if later_s is None else replace(load, first_s=later_s), times, requests / share)
 
 
 def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
