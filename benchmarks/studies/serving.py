@@ -264,7 +264,7 @@ def _answered(db: Session, case: dict[str, Any], **options: Any) -> list[dict[st
     try:
         answer = db.serve(
             case["model"], on=case["hardware"], input=case["input"], output=case["output"], concurrency=case["concurrency"],
-            devices=case["devices"], precision=case["precision"], backend=case["backend"], **options,
+            tensor=case["devices"], precision=case["precision"], backend=case["backend"], **options,
         )  # fmt: skip
     except CharzError as error:
         print("left out:", case["model"], case["hardware"], case["precision"], error)
