@@ -202,7 +202,10 @@ def _usage_line(error: BaseException, message: str) -> str:
     meant = [flag for flag, others in _CALLED.items() if given in others and flag in own]
     if meant:
         return f"No such option: {given}. {path} calls it {meant[0]}."
-    return f"{' '.join(message.split()).rstrip('.')}. `{path} --help-all` shows its usage."
+    if given in COMMON:
+        return f"{given} follows a command: charz COMMAND {f'{given} {COMMON[given][0]}'.rstrip()}."
+    shows = "`charz --help` lists every command" if path == "charz" else f"`{path} --help-all` shows its usage"
+    return f"{' '.join(message.split()).rstrip('.')}. {shows}."
 
 
 def _fail(line: str) -> int:

@@ -96,6 +96,8 @@ def test_bad_input_gets_one_line(charz: Charz, tmp_path: Path, arguments: list[s
         (["report", "resnet18", "--on", "rtx4099"], ["unknown part", "charz hardware list"]),
         (["report", "resnet18", "--on", "zzqq"], ["unknown part: zzqq. No part has a similar name. `charz hardware list` shows all."]),
         (["export", "x", "--hardware", "t4"], ["No such option: --hardware. charz export calls it --on."]),
+        (["--format", "json", "models"], ["--format follows a command: charz COMMAND --format FORMAT."]),
+        (["--help-all"], ["No such option: --help-all", "`charz --help` lists every command."]),
         (["models", "--hardware", "t4"], ["No such option: --hardware", "`charz models --help-all` shows its usage."]),
         (["measure", "resnet18", "--gpu", "0"], ["No such option: --gpu", "--help-all"]),
         (["report", "resnet18", "--on", "t4", "--precision", "fp61"], ["unknown precision", "fp16"]),
