@@ -334,7 +334,7 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
 
 def test_a_closed_loop_after_its_burst() -> None:
     """Four prompts of 100 ms each arrive at once, so the last of them waits 400 ms. A later prompt follows one answer that ends: half of them wait
-    for no other prompt. The closed form of a steady load says 118 ms."""
+    for no other prompt. The closed form of a steady load gives 118 ms."""
     server = Server(Curve([1.0, 4.0], [0.010, 0.010]), 100.0, 0.1, 0.1, 4.0)
     asked = serve._of_flight(server, SimpleNamespace(servers=1, lengths=queue.Lengths([1.0], [101])), 4)  # type: ignore[arg-type]  # the fields that it reads
     assert asked.load.first_s == pytest.approx(0.100, rel=0.01)

@@ -382,8 +382,7 @@ class Targets(Opened):
     ) -> None:
         """Report the named backends and precisions that a part does not run. Raise `CharzError` if no target remains."""
         reasons = []
-        small = {part for part, backend in lacking if backend in question.backends or not question.backends}
-        small -= {part for part, *_ in targets}
+        small = self._too_small(question, lacking) - {part for part, *_ in targets}
         for part in parts:
             backends = {backend for name, backend, _ in targets if name == part}
             able = {precision for name, _, precision in targets if name == part}
@@ -413,6 +412,16 @@ class Targets(Opened):
             if running < count:
                 named = ", ".join((*question.backends, *question.precisions))
                 self.messages.warn(f"left out: {count - running} of {count} parts, which do not run {named}")
+
+    def _too_small(self, question: Question, lacking: Mapping[tuple[str, str], str]) -> set[str]:
+        """Return the parts whose compute capability excludes every named server, or the server of the named version."""
+        excluded: dict[str, set[str]] = {}
+        for part, backend in lacking:
+            excluded.setdefault(part, set()).add(backend)
+        if question.backends:
+            named = {part: set(question.backends) & set(self._backends(part)) for part in excluded}
+            return {part for part, servers in named.items() if servers and servers <= excluded[part]}
+        return set(excluded) if any(run.get("engine_version") for run in question.runs) else set()
 
     def _not_executed(
         self, part: str, backends: Sequence[str], precisions: Sequence[str], untrained: set[str]
