@@ -104,7 +104,7 @@ def test_each_resource_has_its_own(evaluate: Callable[..., list[dict[str, Any]]]
         for i, r in enumerate(resources, start=1)
     ]
     found = evaluate("chain_efficiency", efficiency=rows, **GIVEN)
-    assert len(found) == 2 * 7  # two classes in seven layouts, of one element type
+    assert len(found) == 2 * 8  # two classes in eight layouts, of one element type
     for row in found:
         assert [row[f"{r}_fraction"] for r in resources] == [0.1 * i for i in range(1, 9)]
         assert [row[f"{r}_efficiency_id"] for r in resources] == list(range(1, 9))

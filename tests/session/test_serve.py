@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.ask import plans, queue, serve, server_rows, trace
+from charz.session.ask import plans, serve, server_rows, trace
 from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
 from charz.session.messages import Messages
@@ -330,12 +329,3 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     assert server_rows.lacking(rows, 8).endswith("try --devices 32 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"
-
-
-def test_a_closed_loop_after_its_burst() -> None:
-    """Four prompts of 100 ms each arrive at once, so the last of them waits 400 ms. A later prompt follows one answer that ends: half of them wait
-    for no other prompt. The closed form of a steady load gives 118 ms."""
-    server = Server(Curve([1.0, 4.0], [0.010, 0.010]), 100.0, 0.1, 0.1, 4.0)
-    asked = serve._of_flight(server, SimpleNamespace(servers=1, lengths=queue.Lengths([1.0], [101])), 4)  # type: ignore[arg-type]  # the fields that it reads
-    assert asked.load.first_s == pytest.approx(0.100, rel=0.01)
-    assert asked.times is not None and max(asked.times.ttft()) == pytest.approx(0.4, rel=0.05)

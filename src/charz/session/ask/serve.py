@@ -62,7 +62,10 @@ TEXTS = {
     "saturation_per_s": "Largest rate of requests: above it the queue grows without bound.",
     "goodput_per_s": "Finished requests that meet --ttft and --tpot; null without an objective.",
     "met_fraction": "Share of the requests that meet --ttft and --tpot; null without an objective.",
-    "ttft_s": "Time to the first token: the median, in a closed loop once the burst is over; null if the queue grows without bound.",
+    "ttft_s": (
+        "Time to the first token: the median of the replay at a rate; in a closed loop that of a steady load by a closed form, which fits measured"
+        " medians better than the replay and may exceed its percentiles; null if the queue grows without bound."
+    ),
     "tpot_s": "Time per later token: the median, in a closed loop once the burst is over.",
     "tokens_per_s": "Generated tokens.",
     "token_j": "Energy of all devices for a generated token; null when a coefficient is missing.",
@@ -418,10 +421,7 @@ def _step_s(times: Times, plan: Plan, otherwise: float) -> float:
 def _of_flight(server: Server, plan: Plan, requests: int) -> Asked:
     """Answer for requests in flight, of which each of several servers has its share."""
     share = -(-requests // plan.servers)
-    times, load = queue.in_flight(server, plan.lengths, share), at_concurrency(server, share)
-    # The first requests are the burst.
-    later_s = queue.summary(times.ttft()[share:])[1]
-    return Asked(None, requests, load if later_s is None else replace(load, first_s=later_s), times, requests / share)
+    return Asked(None, requests, at_concurrency(server, share), queue.in_flight(server, plan.lengths, share), requests / share)
 
 
 def of_trace(server: Server, plan: Plan, given: trace.Trace) -> Asked:
