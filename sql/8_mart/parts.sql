@@ -1,6 +1,13 @@
 -- Parts of the catalog with their peaks, main memory and power. Key: hardware.
 -- Grain: hardware
 CREATE VIEW parts AS
+WITH faulty_parts AS (
+    SELECT hardware, MIN(field) AS fault
+    FROM part_fault
+    WHERE NOT is_possible
+    GROUP BY hardware
+)
+
 SELECT
     l.hardware,
     l.name,
@@ -21,7 +28,10 @@ SELECT
     -- Precision policy in which a question runs the part if it names none.
     d.precision AS default_precision,
     l.status,
-    l.origin
+    l.origin,
+    -- Impossible number of the part, because of which its runs have no time and energy; else null.
+    f.fault
 FROM part_list AS l
 INNER JOIN hardware AS h ON h.hardware = l.hardware
 LEFT JOIN default_target AS d ON d.hardware = l.hardware
+LEFT JOIN faulty_parts AS f ON f.hardware = l.hardware

@@ -139,6 +139,14 @@ def test_a_client_adds_a_scenario_by_three_columns(path: Path) -> None:
         assert connection.sql("SELECT MAX(scenario_id) FROM scenario").fetchall() == [(1_000_001,)]
 
 
+def test_an_impossible_number_is_named(path: Path) -> None:
+    with duckdb.connect(path) as plain:
+        assert plain.execute("SELECT COUNT(*) FROM mart.parts WHERE fault IS NOT NULL").fetchall() == [(0,)]
+        plain.execute("UPDATE hardware_memory SET bandwidth_byte_per_s = -1 WHERE hardware = 't4' AND level = 'dram'")
+        found = plain.execute("SELECT hardware, fault FROM mart.parts WHERE fault IS NOT NULL").fetchall()
+    assert found == [("t4", "memory.dram.bandwidth_byte_per_s")]
+
+
 def test_a_refresh_evaluates_no_table_that_its_triggers_keep(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from charz.sql import maintain, triggers
 

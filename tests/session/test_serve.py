@@ -280,6 +280,7 @@ def test_slots_are_counted_for_each_replica(experts: Path) -> None:
         found = db.serve("moe", backend="vllm", **asked)
         command = db.serve("moe", launch="vllm", **asked)
     assert found["most_batch"].to_list() == [8.0]
+    assert sum(line.startswith("--launch lists commands") for line in said) == 1
     (line,) = {line for line in said if line.startswith("slots limit")}
     assert line.startswith("slots limit h100_sxm5_80 in fp16, dp4 ep4, to 8 of ") and line.endswith("--slots takes more")
     assert "--max-num-seqs 2 " in command["launch"][0]

@@ -167,6 +167,8 @@ class Serve(Core):
         kept = {"engine_version": version, "kv_precision": kv_precision}
         found = self._servers(plans, names(on), precision, backend, kept, largest, (prefill_on, prefill_parts))
         if launch is not None and html is None:
+            if rates or flights:
+                self.messages.remark("--launch lists commands, which no load changes; without it charz answers for each load")
             return self._commands(found, launch, given)
         rows = [
             (model, *key, *devices_of(plan), plan.input, plan.output, *row_of(server, plan, asked, costs))
