@@ -193,6 +193,7 @@ def test_int8_under_a_backend_that_people_do_not_use_is_said(db: Session, said: 
         assert said.count(line) == count
 
 
+@pytest.mark.slow("checks a chip in two families, and adds one")
 def test_a_peak_follows_from_array_and_clock_and_each_number_that_is_not_stated_is_named(db: Session, said: list[str], tmp_path: Path) -> None:
     """16 arrays of 64 x 64 elements at 1 GHz do 2 x 16 x 4,096 x 1e9 = 131.072 TOPS, vector units a sixteenth of that: 8.192 TOPS.
 
