@@ -219,7 +219,7 @@ def test_scenarios_are_added_once_and_removed(resnet18: Path, charz: Charz, tmp_
 @pytest.mark.slow
 def test_a_report_answers_for_a_scenario_that_is_not_in_the_file(resnet18: Path, charz: Charz) -> None:
     before = resnet18.read_bytes()
-    arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16")
+    arguments = ("report", "resnet18", "--on", "h100_sxm5_80", "--batch", "5", "--precision", "fp16", "--full")
     done = charz(*arguments, "--db", str(resnet18))
     assert done.returncode == 0, done.stderr
     assert "precision fp16, batch 5" in " ".join(done.stdout.split())

@@ -133,7 +133,7 @@ def test_a_step_is_explained(served: Session) -> None:
 def test_several_numbers_in_flight(served: Session) -> None:
     """Each is answered as if it were asked for alone, and a release without numbers by the nearest one."""
     model = served.sql("SELECT model FROM model WHERE has_context ORDER BY model")["model"][0]
-    of: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "input": 64, "output": 16}
+    of: dict[str, Any] = {"on": "h100_sxm5_80", "backend": "vllm", "precision": "bf16", "input": 64, "output": 16}
     both = served.serve(model, **of, concurrency="2,8", version="v0.17")
     assert both["concurrency"].to_list() == [2, 8]
     assert both["ttft_p99_s"][1] > both["ttft_p99_s"][0]
