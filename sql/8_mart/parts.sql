@@ -2,10 +2,9 @@
 -- Grain: hardware
 CREATE VIEW parts AS
 WITH faulty_parts AS (
-    SELECT hardware, MIN(field) AS fault
-    FROM part_fault
-    WHERE NOT is_possible
-    GROUP BY hardware
+    SELECT subject AS hardware, MIN(field) AS fault
+    FROM faulty_answer
+    GROUP BY subject
 )
 
 SELECT
