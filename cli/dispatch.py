@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ from typer.core import TyperGroup
 
 from charz import __version__
 from charz.schema import disk
-from charz.schema.errors import CharzError, is_interrupt, unknown_name
-from charz.session import GROUP_LINES
+from charz.schema.errors import CharzError, is_interrupt, some, unknown_name
+from charz.session import GROUP_LINES, Session
 from charz.session.methods import Method, methods
 
 from . import display, helped, process
@@ -122,7 +124,7 @@ def run(arguments: list[str]) -> int:
         _flush()
         return _fail(error.line)
     except BaseException as error:  # noqa: BLE001  polars' panics derive from BaseException
-        return _failed(error)
+        return _failed(error, arguments)
     return process.interrupted() if outcome == 130 else outcome if isinstance(outcome, int) else 0
 
 
@@ -132,7 +134,7 @@ def _check_text(arguments: list[str]) -> None:
             raise CharzError("an argument is not text in UTF-8", argument, next="write it in UTF-8")
 
 
-def _failed(error: BaseException) -> int:
+def _failed(error: BaseException, arguments: Sequence[str] = ()) -> int:
     """Report an unexpected end of a run in one line, and return its exit code."""
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         # The reader has closed the pipe (`charz sql ... | head`), so nothing is printed. Typer turns this error into an exit.
@@ -147,6 +149,7 @@ def _failed(error: BaseException) -> int:
         text = message()
         if type(error).__name__ == "NoArgsIsHelpError":
             return _help(text)
+        text = f"{text.rstrip('.')}. {there}" if (there := _there(error, arguments)) else text
         return _fail(_usage_line(error, text)) if text.strip() else 0  # help, which was already shown, has no message
     if os.environ.get("CHARZ_TRACEBACK"):
         raise error
@@ -179,6 +182,28 @@ def _drop_output() -> None:
     """Send the rest of the buffer to /dev/null: flushing it would fail again at the interpreter's exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+
+
+_LISTED = 8
+"""Largest number of names in a message."""
+
+
+def _there(error: BaseException, arguments: Sequence[str]) -> str:
+    """Name the models of the file if a command lacks its model, and the parts too if it lacks a part."""
+    missing = getattr(getattr(error, "param", None), "name", None)
+    if type(error).__name__ != "MissingParameter" or missing not in ("model", "models", "on", "base"):
+        return ""
+    named = [given.partition("=")[2] or after for given, after in pairwise([*arguments, ""]) if given.split("=")[0] == "--db"]
+    with contextlib.suppress(CharzError), Session(named[-1] if named else None) as db:
+        found = {"models": _names(db, "SELECT model FROM model ORDER BY 1")}
+        if missing in ("on", "base"):
+            found["parts"] = _names(db, "SELECT hardware FROM hardware ORDER BY origin = 'charz', hardware")
+        return "; ".join(f"{what}: {some(names, _LISTED)}" if names else f"no {what}" for what, names in found.items())
+    return ""
+
+
+def _names(db: Session, query: str) -> list[str]:
+    return [name for (name,) in db.catalog().execute(query).fetchall()]
 
 
 _CALLED = {

@@ -193,7 +193,7 @@ def _answer(
         _, rows, texts = asked(chosen or (sections or (None,))[0])
         write(rows, format, target.out, texts, target.force)
         others = sections[1:] or method.asked.more
-        if sections and chosen is None and others:
+        if sections and chosen is None and others and "launch" not in rows.columns:
             session.messages.remark(f"this is --section {sections[0]}; other sections: {', '.join(others)}")
     session.remind()
     if any(rows.is_failure for rows in found):
@@ -236,7 +236,7 @@ def _parameter(parameter: inspect.Parameter, hint: Any, is_several: bool) -> ins
 
 
 def _alone(section: str) -> Any:
-    return Annotated[bool, typer.Option(f"--{section}", help=f"Same as --section {section}.")]
+    return Annotated[bool, typer.Option(f"--{section.replace('_', '-')}", help=f"Same as --section {section}.")]
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -144,8 +144,9 @@ def _sections(found: Iterable[tuple[str, Rows, Texts]], format: Format) -> Itera
 
 
 def _header(rows: Rows) -> bytes:
-    """Return the heading with model, part and conditions that all rows share."""
-    return display.fitted(f"{display.listed(rows.header.split(', '))}\n\n").encode() if rows.header else b""
+    """Return the verdict, and the heading with model, part and conditions that all rows share."""
+    verdict = f"{rows.verdict}\n\n".encode() if rows.verdict else b""
+    return verdict + display.fitted(f"{display.listed(rows.header.split(', '))}\n\n").encode() if rows.header else verdict
 
 
 def _parted(value: Any) -> tuple[float | None, str | None]:

@@ -145,6 +145,8 @@ def part(design: Design, name: str, file: Path) -> str:
         *([f"process_nm: {leaf(design.process_nm, 'nm')}"] if design.process_nm else []),
         "cluster:", "  mxu:", "    kind: systolic", f"    unit_count: {leaf(1, 'count')}",
         f"    array_rows: {leaf(design.rows, 'count')}", f"    array_columns: {leaf(design.columns, 'count')}",
+        # The tools move partial results through the memories that a design lists.
+        f"    accumulator_rows: {leaf(0, 'count')}",
         f"    clock_boost_hz: {leaf(design.clock_hz, 'Hz')}",
         "memory:",
         "  dram:", "    scope: chip", "    management: software", "    technology: LPDDR4",

@@ -84,6 +84,20 @@ def check_parts(parts: list[Part], tables: dict[type[Row], list[Row]]) -> list[P
     return problems + list(_duplicate_names(parts, context))
 
 
+def further(part: Part, known: list[Problem], tables: dict[type[Row], list[Row]]) -> list[Problem]:
+    """List the faults of a part in other places than those of known faults of its format. Lints that need what the format lacks are left
+    out."""
+    if known and not (part.section("hardware") and part.section("cluster")):
+        return []
+    places = [problem.place for problem in known]
+    found = check_parts([part], tables)
+    return [
+        problem
+        for problem in found
+        if not any(problem.place == place or problem.place.startswith(f"{place}.") for place in places)
+    ]
+
+
 def context_of(tables: dict[type[Row], list[Row]]) -> Context:
     taken = {row.hardware: row.hardware for row in tables.get(Hardware, []) if isinstance(row, Hardware)}
     aliases = {row.alias: row.hardware for row in tables.get(HardwareAlias, []) if isinstance(row, HardwareAlias)}
@@ -127,7 +141,8 @@ UNKNOWN_SOURCE = "describe it under `sources:` in the same file, or cite one of 
 def unresolved_source(part: Part, context: Context) -> Iterator[Problem]:
     """Find numbers with an undescribed source or confidence, and derived ones without formula."""
     known = context.documents.keys() | {source.source_id for source in part.sources}
-    for place, number in part.numbers.items():
+    shares = {f"efficiency.{resource}": number for resource, number in part.efficiency.items()}
+    for place, number in {**part.numbers, **shares}.items():
         if number.source not in known:
             yield Problem(part.path, f"{place}.source", number.source, UNKNOWN_SOURCE)
         if number.confidence not in context.confidences:

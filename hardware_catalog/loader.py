@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from charz.schema import database, range_rules
+from charz.schema.catalog.efficiency import FIRST_OWN_ID, Efficiency
 from charz.schema.catalog.energy import EnergyProfile
 from charz.schema.catalog.part import Hardware, HardwareAlias, ShippedPart, UsualHost
 from charz.schema.catalog.price import ListPrice, Price
@@ -88,8 +89,8 @@ def load_part(path: Path, catalog: Catalog | None = None) -> dict[type[Row], lis
         CatalogError: the file cannot be read or breaks a lint; every fault is listed.
     """
     catalog = catalog or load()
-    part = part_file.read(path)
-    problems = lints.check_parts([part], catalog.rows)
+    part, problems = part_file.parsed(path)
+    problems += lints.further(part, problems, catalog.rows)
     if problems:
         raise CatalogError(problems)
     return rows_of(part, origin="user")
@@ -141,6 +142,15 @@ def rows_of(part: Part, origin: str) -> dict[type[Row], list[Row]]:
             formula=energy.formula, note=f"scope: {part.energy_scope}",
         )
         for (what, key), energy in part.energy.items()
+    ]  # fmt: skip
+    rows[Efficiency] = [
+        Efficiency(
+            efficiency_id=FIRST_OWN_ID + i, scope=f"hardware:{part.hardware}", backend="*", kernel_class="*", operator_name="*",
+            precision_class="*", memory_format="*", resource=resource, maximum_fraction=number.value, half_work=0.0,
+            source_id=number.source, confidence=number.confidence, note=number.note,
+        )
+        for i, (resource, number) in enumerate(part.efficiency.items())
+        if number.value is not None
     ]  # fmt: skip
     rows[EnergyProfile] = [
         EnergyProfile(

@@ -43,9 +43,9 @@ def match(name: str, names: Iterable[tuple[str, str]]) -> str:
     containing = list(dict.fromkeys(part for known, part in pairs if wanted and wanted in _plain(known)))
     if len(containing) == 1:
         return containing[0]
-    ending = {part for known, part in pairs if known == part and wanted and _plain(part).endswith(wanted)}
-    if len(ending) == 1:  # `4090` means the desktop part, not a laptop's
-        return ending.pop()
+    ending = sorted({part for known, part in pairs if known == part and wanted and _plain(part).endswith(wanted)})
+    if len(ending) == 1 and all(_plain(part).startswith(_plain(ending[0])) for part in containing):
+        return ending[0]  # `4090` means the desktop part, not a laptop's; `orin` does not mean the processor of a board with that name
     if containing:
         shown = ", ".join(sorted(containing)[:12])
         more = f", and {len(containing) - 12} more" if len(containing) > 12 else ""

@@ -43,6 +43,14 @@ ORDINALS = {"cluster_rank", "derived_matrix_hz", "derived_byte_per_s", "derived_
 ENERGY_UNITS = {"op": "J/op", "byte": "J/byte", "static": "W"}
 """Unit of each kind of energy coefficient."""
 
+EFFICIENCIES = {
+    "matrix": "Share of the rate of its tiles that a large kernel on the matrix units reaches",
+    "vector": "Share of the vector units' peak that a large kernel reaches",
+    "memory": "Share of the peak bandwidth of main memory that a large kernel reaches",
+    "overlap": "Share of the shorter of arithmetic and memory time that overlaps the longer",
+}
+"""Resources of `efficiency` whose share a part file can state, for every backend and kernel class."""
+
 
 @dataclass(slots=True)
 class Number:
@@ -78,6 +86,8 @@ class Part:
     """Operations per clock of each cluster, for a peak that is the sum over several clusters."""
     energy: dict[tuple[str, str], EnergyCoefficient] = field(default_factory=dict)
     energy_scope: str = ""
+    efficiency: dict[str, Number] = field(default_factory=dict)
+    """Share of the peak that kernels reach, by resource (`EFFICIENCIES`)."""
     conflicts: list[dict[str, str]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)

@@ -15,7 +15,16 @@ from charz.schema.catalog.source import Source
 from charz.schema.units import in_si, multiples, to_si
 
 from . import document
-from .part import ENERGY_UNITS, SECTIONS, EnergyCoefficient, Number, Part, integer_columns, numeric_columns
+from .part import (
+    EFFICIENCIES,
+    ENERGY_UNITS,
+    SECTIONS,
+    EnergyCoefficient,
+    Number,
+    Part,
+    integer_columns,
+    numeric_columns,
+)
 from .problem import CatalogError, Problem
 
 SCHEMA = "charz.hardware/1"
@@ -29,7 +38,7 @@ NAME_REMEDY = "1 to 64 of a-z, 0-9 and _"
 MOST_ALIAS_LETTERS = 120
 
 _LEAF = {"value", "unit", "source", "confidence", "formula", "note"}
-_TOP = {"schema", "id", "aliases", "conflicts", "energy", "energy_scope", "sources", *SECTIONS} | set(
+_TOP = {"schema", "id", "aliases", "conflicts", "efficiency", "energy", "energy_scope", "sources", *SECTIONS} | set(
     SECTIONS["hardware"].model_fields
 )
 _TEXT = set(SECTIONS["hardware"].model_fields) - numeric_columns("hardware") - {"hardware", "origin"}
@@ -54,10 +63,23 @@ def read(path: Path) -> Part:
     Raises:
         CatalogError: the file cannot be read or is not in a part's format; one line per fault.
     """
+    part, problems = parsed(path)
+    if problems:
+        raise CatalogError(problems)
+    return part
+
+
+def parsed(path: Path) -> tuple[Part, list[Problem]]:
+    """Read as much of the part in the file at `path` as can be read, and return it with every fault of the format.
+
+    Raises:
+        CatalogError: the file does not contain a mapping.
+    """
     content = document.read(path)
     if not isinstance(content, dict):
         raise CatalogError([Problem(path, "-", "not a mapping", f"start with `schema: {SCHEMA}` and `id: NAME`")])
-    return _Reader(path).part(content)
+    reader = _Reader(path)
+    return reader.part(content), reader.problems
 
 
 class _Reader:
@@ -83,10 +105,9 @@ class _Reader:
         part.aliases = self.aliases(content.get("aliases") or [])
         self.conflicts(part, content.get("conflicts") or [])
         self.energy(part, content.get("energy") or {})
+        self.efficiency(part, content.get("efficiency") or {})
         part.energy_scope = str(content.get("energy_scope") or "")
         part.sources = self.sources(content.get("sources") or {})
-        if self.problems:
-            raise CatalogError(self.problems)
         return part
 
     def name(self, place: str, name: object, remedy: str = "") -> None:
@@ -234,6 +255,20 @@ class _Reader:
                     part.energy[what, str(key)] = EnergyCoefficient(
                         float(number.value), number.source, number.confidence, formula
                     )
+
+    def efficiency(self, part: Part, efficiency: object) -> None:
+        """Read the shares of the peak that kernels on the part reach: `matrix: {value: 0.8, unit: fraction, ...}`."""
+        if not isinstance(efficiency, dict) or not set(efficiency) <= set(EFFICIENCIES):
+            self.fault("efficiency", efficiency, f"write a mapping with {', '.join(EFFICIENCIES)}")
+            return
+        for resource, leaf in efficiency.items():
+            place = f"efficiency.{resource}"
+            number = self.leaf(place, leaf)
+            if number.value is not None and not 0 < number.value <= 1:
+                self.fault(place, number.value, "a share of a peak is above 0 and at most 1")
+            if number.unit != "fraction":
+                self.fault(f"{place}.unit", number.unit, "write unit: fraction")
+            part.efficiency[str(resource)] = number
 
     def number(self, part: Part, section: str, key: str, column: str, leaf: object) -> None:
         place = f"{section}.{column}" if section == "hardware" else f"{section}.{key}.{column}"

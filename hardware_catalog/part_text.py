@@ -17,7 +17,7 @@ from charz.schema.row import Row
 from charz.schema.units import readable
 
 from .lints import CLOSURE_TOLERANCE
-from .part import ENERGY_UNITS, ORDINALS, SECTIONS, numeric_columns, unit_of
+from .part import EFFICIENCIES, ENERGY_UNITS, ORDINALS, SECTIONS, numeric_columns, unit_of
 from .part_file import SCHEMA
 from .sync import shipped_sources
 
@@ -61,7 +61,9 @@ class _Writer:
 
     def lines(self, name: str) -> Iterator[str]:
         """Yield the lines of the file."""
-        body = [*self.top(name), *self.sections(), *self.peaks(), *self.energy(), *self.conflicts()]
+        body = [
+            *self.top(name), *self.sections(), *self.peaks(), *self.energy(), *self.efficiency(), *self.conflicts(),
+        ]  # fmt: skip
         yield from self.heading()
         yield f"schema: {SCHEMA}"
         yield f"id: {_text(name)}"
@@ -141,6 +143,25 @@ class _Writer:
             for row in of_kind:
                 known = {**row, "unit": ENERGY_UNITS[what], "note": None}
                 yield f"    {row['key']}: {self.cited(row['value'], known)}"
+
+    def efficiency(self) -> Iterator[str]:
+        """Yield the shares of the peak that the part states for every backend and kernel class."""
+        rows = self.shares([f"hardware:{self.hardware}"])
+        if rows:
+            yield "efficiency:"
+        for resource, row in rows.items():
+            known = {**row, "unit": "fraction", "formula": None}
+            yield f"  {resource}: {self.cited(row['maximum_fraction'], known)}"
+
+    def shares(self, scopes: list[str]) -> dict[str, Record]:
+        """Return the row of each resource for every backend and kernel class, from the first of some scopes that has one."""
+        query = """
+            SELECT * FROM efficiency
+            WHERE backend = '*' AND kernel_class = '*' AND operator_name = '*' AND precision_class = '*' AND memory_format = '*'
+            AND half_work = 0 AND list_contains($1, scope) AND list_contains($2, resource) ORDER BY list_position($1, scope) DESC
+        """
+        found = self.connection.sql(query, params=[scopes, list(EFFICIENCIES)]).pl().iter_rows(named=True)
+        return {row["resource"]: row for row in found}
 
     def conflicts(self) -> Iterator[str]:
         """Yield the numbers on which sources disagree."""
@@ -250,6 +271,14 @@ class _Template(_Writer):
 
     def energy(self) -> Iterator[str]:
         return iter(())
+
+    def efficiency(self) -> Iterator[str]:
+        (row,) = self.rows(Hardware.TABLE)
+        yield "# Shares of the peaks that kernels reach. Without them those of the family hold, which may differ by class of kernel."
+        yield "efficiency:"
+        for resource, known in self.shares([f"family:{row['family']}", "*"]).items():
+            leaf = self.cited(known["maximum_fraction"], {"unit": "fraction"})
+            yield f"  # {resource}: {leaf}  # {EFFICIENCIES[resource]}"
 
     def conflicts(self) -> Iterator[str]:
         return iter(())

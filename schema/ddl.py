@@ -53,7 +53,7 @@ def create_table(row_type: type[Row]) -> str:
     if row_type.NUMBERS_FROM is not None:
         name = f"{row_type.TABLE}_number"
         sequence = f"CREATE SEQUENCE {quote(name)} START {row_type.NUMBERS_FROM};\n"
-        defaults[row_type.KEY[0]] = f"nextval({literal(name)})"
+        defaults[row_type.NUMBERED or row_type.KEY[0]] = f"nextval({literal(name)})"
     lines = [column_definition(c, defaults.get(c.name)) for c in columns(row_type)]
     if row_type.IS_KEY_ENFORCED:
         lines.append(f"PRIMARY KEY ({', '.join(map(quote, row_type.KEY))})")

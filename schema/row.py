@@ -25,7 +25,9 @@ class Row(BaseModel):
     DEFAULTS: ClassVar[Mapping[str, str]] = {}
     """SQL default of each column that a client's INSERT may leave out."""
     NUMBERS_FROM: ClassVar[int | None] = None
-    """First number of the sequence that numbers the rows of clients; the key of such a table is one number."""
+    """First number of the sequence that numbers the rows of clients."""
+    NUMBERED: ClassVar[str | None] = None
+    """Column that the sequence numbers; null for the key, which is then one number."""
     IS_KEY_ENFORCED: ClassVar[bool] = True
     """True if the database has an index that refuses a second row with the same key."""
     RATIO_TO: ClassVar[Mapping[str, str]] = {}

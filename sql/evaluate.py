@@ -357,7 +357,12 @@ def _packed(sizes: Mapping[K, int], most: int) -> list[list[K]]:
 
 def in_order(connection: duckdb.DuckDBPyConnection) -> contextlib.AbstractContextManager[None]:
     """Join in the order of the text within the block, for questions of many rows (`REORDERING`)."""
-    return _set(connection, {"disabled_optimizers": REORDERING})
+    return without(connection, REORDERING)
+
+
+def without(connection: duckdb.DuckDBPyConnection, optimizer: str) -> contextlib.AbstractContextManager[None]:
+    """Disable one optimizer of the engine within the block."""
+    return _set(connection, {"disabled_optimizers": optimizer})
 
 
 @contextlib.contextmanager

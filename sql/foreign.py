@@ -229,9 +229,8 @@ def altered(
             continue
         columns, there = _rows(connection, table)
         _, shipped = _rows(template, table)
-        place = columns.index("hardware") if "hardware" in columns else None
-        lost = [row for row in shipped - there if place is None or row[place] in theirs]
-        more = [row for row in there - shipped if place is None or row[place] in ours]
+        lost = [row for row in shipped - there if _part(columns, row, theirs) in theirs]
+        more = [row for row in there - shipped if _part(columns, row, ours) in ours]
         if count := max(len(lost), 0 if table == _GROWING else len(more)):
             counts[table] = count
     return counts
@@ -281,6 +280,19 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[list[str],
     with apart(connection) as (cursor, current):
         found = cursor.execute(f"FROM {ddl.quote(current)}.main.{ddl.quote(table)}")
         return [column[0] for column in found.description or ()], set(found.fetchall())
+
+
+def _part(columns: Sequence[str], row: Sequence[object], among: set[object]) -> object:
+    """Return the part of a row, by its column or by a scope `hardware:NAME`; any of some parts for a row of no part.
+
+    >>> _part(["scope", "resource"], ["hardware:mine", "matrix"], {"t4"}), _part(["family"], ["gpu"], {"t4"})
+    ('mine', 't4')
+    """
+    if "hardware" in columns:
+        return row[columns.index("hardware")]
+    scope = str(row[columns.index("scope")]) if "scope" in columns else ""
+    kind, _, part = scope.partition(":")
+    return part if kind == "hardware" else next(iter(among), None)
 
 
 def _parts(connection: duckdb.DuckDBPyConnection) -> set[object]:

@@ -146,8 +146,8 @@ def _measurement() -> Measurement:
     empty = {name: "" if field.annotation is str else None for name, field in Measurement.model_fields.items()}
     known = {
         "measurement_id": 1, "model": MODELS[0], "model_source": f"torchvision:{MODELS[0]}", "hardware": PARTS[0], "device_count": 1,
-        "backend": "eager", "mode": "run", "precision": "fp32", "memory_format": "nchw", "batch": 1, "latency_s": 4e-3, "energy_j": 0.4,
-        "energy_scope": "gpu", "energy_per": "run", "peak_memory_byte": 1e8,
+        "backend": "eager", "mode": "run", "precision": "ieee-fp32", "software": "pt211", "memory_format": "nchw", "batch": 1,
+        "latency_s": 4e-3, "energy_j": 0.4, "energy_scope": "gpu", "energy_per": "run", "peak_memory_byte": 1e8,
     }  # fmt: skip
     return Measurement(**{**empty, **known})
 

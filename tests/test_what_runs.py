@@ -82,7 +82,9 @@ COLUMNS = ("source", "input_signature", "specialized_reason")
 READS_AS_DATA = {
     "ingest.run:_taken": "compares it with the request's",
     "session.ask.diff:Diff._check_inputs": "compares the inputs of two versions",
+    "session.ask.diff:Diff._against_trace": "shapes and types of inputs, by `again`",
     "session.ask.diff:Diff._inputs": "shapes and types of inputs, by `again` and from the models of the user's own file's name",
+    "session.catalog.measure:Measure._spec": "compares it with the request's; what `own` gives of a stored model goes through the gate",
     "session.file.ingest:Ingest._live": "compares it with the request's",
 }
 """Functions that read these columns and reach a call that runs code, with the reason why the row's text does not."""
@@ -91,7 +93,7 @@ TYPED = {
     "ingest.kept:main": "a version as the user typed it",
     "ingest.sources.spec:of_database": "the gate",
     "session.catalog.measure:Measure._characterize": "models that charz names",
-    "session.catalog.measure:Measure.measure": "models as the user typed them",
+    "session.catalog.measure:Measure._spec": "models as the user typed them",
     "session.decide.model_sizes:own": "to compare; what it gives of a stored model goes through the gate",
     "session.decide.model_sizes:specs": "a model that the user typed and the file does not have",
     "session.catalog.fusion:Fusion._fused": "models as the user typed them",

@@ -1,9 +1,11 @@
 """Numbers of `engine_version` that fit servers under load best, printed with the errors of models, parts and engines left out.
 
-    python -m benchmarks.makers.served --file FILE [--measurements FOLDER]
+    python -m benchmarks.makers.served --file FILE [--measurements FOLDER] [--bands]
 
-FILE has the language models. A release has three numbers: the time of a step, of each sequence in it, and of each kernel of a prompt. A
-release whose rows are all left out takes the numbers of the nearest one, an engine the median of the others' newest.
+FILE has the language models. `--bands` prints rows of `prediction_band` in place of the fit: the errors of the answers of `charz serve`.
+
+A release has three numbers: the time of a step, of each sequence in it, and of each kernel of a prompt. A release whose rows are all left out
+takes the numbers of the nearest one, an engine the median of the others' newest.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import polars as pl
 
 from benchmarks.studies import under_load
 from benchmarks.study import Given
+from charz.schema.catalog.efficiency import PredictionBand
 from charz.session import Session, releases
 from charz.session.ask.server_rows import by_target
 
@@ -122,12 +125,37 @@ def borrowed(release: str, known: dict[str, Numbers]) -> Numbers:
     return np.median([numbers for name, numbers in known.items() if name.split(" ")[1] in NEWEST], axis=0)
 
 
+BANDED = {"TPOT": "tpot", "TTFT, mean": "ttft_mean", "TTFT, median": "ttft"}
+"""Quantity of a band by that of the study."""
+
+
+def bands(rows: pl.DataFrame) -> list[PredictionBand]:
+    """Compute the bands of each engine: median error, and tenth and ninetieth percentile of measured / predicted."""
+    found = []
+    for (engine, name), group in rows.filter(pl.col("quantity").is_in(list(BANDED))).group_by("backend", "quantity"):
+        ratio = (group["measured"] / group["predicted"]).to_numpy()
+        low, median, high = np.quantile(ratio, 0.1), np.median(np.abs(1.0 / ratio - 1.0)), np.quantile(ratio, 0.9)
+        found.append(
+            PredictionBand(
+                scope="*", backend=under_load.ENGINES[str(engine)], batch_class="*", quantity=BANDED[str(name)], low_factor=round(float(low), 3),
+                high_factor=round(float(high), 3), median_error_fraction=round(float(median), 3), row_count=len(group),
+                part_count=group["hardware"].n_unique(), parts=",".join(group["hardware"].unique().sort()),
+                source_id="charz_under_load_fit", confidence="derived",
+            )
+        )  # fmt: skip
+    return sorted(found, key=lambda band: (list(under_load.ENGINES.values()).index(band.backend), list(BANDED.values()).index(band.quantity)))
+
+
 def main() -> None:
     """Fit and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, required=True)
     parser.add_argument("--measurements", type=Path, default=Given.__dataclass_fields__["measurements"].default)
+    parser.add_argument("--bands", action="store_true")
     options = parser.parse_args()
+    if options.bands:
+        print(pl.DataFrame([band.model_dump() for band in bands(under_load.under_load(Given(options.file, options.measurements)))]).write_csv(), end="")
+        return
     rows = bases(Given(options.file, options.measurements))
     print("release", "rows", "step_s", "sample_s", "prompt_kernel_s", "TPOT median, p90", "TTFT median")
     for (release,), group in rows.group_by("release", maintain_order=True):

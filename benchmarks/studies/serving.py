@@ -229,16 +229,21 @@ def _left_out(rows: pl.DataFrame, by: str, known: dict[tuple[str, str], np.ndarr
     return pl.concat([rows.clear(), *found])
 
 
-SLOTS = {"tensorrt_llm": 2048, "vllm": 256}
-"""Default limit of concurrent requests in `trtllm-bench` and vLLM."""
-LOAD = ["model", "hardware", "backend", "precision", "kv", "devices", "input", "output", "concurrency"]
+SLOTS = {"tensorrt_llm": 2048, "vllm": 1024}
+"""Default limit of concurrent requests in `trtllm-bench`, and in vLLM from 0.8 on a part of 70 GiB or more."""
+SLOTS_OF_A100 = 256
+"""vLLM's default on an A100 (`EngineArgs.get_batch_defaults`)."""
+RELEASES = (r"^vLLM v?(\d+\.\d+)", r"^(?:TensorRT-LLM v?)?(1\.\d+)")
+"""Releases that are asked for. The numbers of TensorRT-LLM before 1.0 come from static batches of a Python session, whose host work for each
+request a server does not do, so these servers have the default release."""
+LOAD = ["model", "hardware", "backend", "version", "precision", "kv", "devices", "tensor", "pipeline", "slots", "input", "output", "concurrency"]
 
 
 def servers(given: Given) -> pl.DataFrame:
     """Predict servers with a stated number of requests in flight, and servers that queue all requests at once.
 
-    Nothing was fitted on them. TensorRT-LLM's fp8 checkpoints keep keys and values in fp8 unless a source states another format.
-    Rows whose requests arrive at a stated rate are left out.
+    Nothing was fitted on them. A server runs at most the requests that its source states, else the default of its engine. TensorRT-LLM's fp8
+    checkpoints keep keys and values in fp8 unless a source states another format. Rows whose requests arrive at a stated rate are left out.
     """
     given.ingested(LOADED.values())
     with given.session() as db:
@@ -247,7 +252,8 @@ def servers(given: Given) -> pl.DataFrame:
         cases = pl.concat([rows.filter(pl.col("concurrency").is_not_null()).select(LOAD).unique(maintain_order=True), queued])
         found = []
         for case in cases.iter_rows(named=True):
-            for row in _answered(db, case, slots=SLOTS[case["backend"]], kv_precision=case["kv"]):
+            asked = {"slots": case["slots"], "kv_precision": case["kv"], "pipeline": case["pipeline"], "version": case["version"]}
+            for row in _answered(db, case, **asked):
                 made = {"output_throughput": 1.0 / row["tokens_per_s"], "TPOT": row["tpot_s"]}
                 found += [{**case, "quantity": name, "predicted": time_s} for name, time_s in made.items()]
     schema = rows.select(*LOAD, "quantity").schema | {"predicted": pl.Float64}
@@ -264,7 +270,7 @@ def _answered(db: Session, case: dict[str, Any], **options: Any) -> list[dict[st
     try:
         answer = db.serve(
             case["model"], on=case["hardware"], input=case["input"], output=case["output"], concurrency=case["concurrency"],
-            tensor=case["devices"], precision=case["precision"], backend=case["backend"], **options,
+            tensor=case["tensor"], precision=case["precision"], backend=case["backend"], **options,
         )  # fmt: skip
     except CharzError as error:
         print("left out:", case["model"], case["hardware"], case["precision"], error)
@@ -279,18 +285,26 @@ def _load_rows(given: Given, db: Session) -> pl.DataFrame:
         pl.col("task") == "serve", pl.col("batch").is_null(), pl.col("grade").is_in(["A", "B"]),
         pl.col("quantity").is_in(["output_throughput", "TPOT", "ITL"]), pl.col("input_tokens").is_not_null(),
         pl.col("concurrency").is_not_null() | (pl.col("quantity") == "output_throughput"),
-        (pl.col("hardware_count") == pl.col("tp")) | (pl.col("hardware_count") == 1), ~pl.col("note").fill_null("").str.contains("open loop"),
+        (pl.col("hardware_count") == pl.col("tp") * pl.col("pp").fill_null(1)) | (pl.col("hardware_count") == 1),
+        ~pl.col("note").fill_null("").str.contains("open loop"),
     )  # fmt: skip
     keeps_fp8 = is_trt & pl.col("precision_kv").is_null() & (pl.col("precision_weights") == "fp8")
     each = pl.when(pl.col("scope") == "per_device").then(pl.col("devices")).otherwise(1)
+    is_small = pl.col("hardware").str.starts_with("a100") & (pl.col("backend") == "vllm")
+    default = pl.when(is_small).then(pl.lit(SLOTS_OF_A100)).otherwise(pl.col("backend").replace_strict(SLOTS, default=None, return_dtype=pl.Int64))
     return (
         named(rows, db, LOADED)
         .with_columns(
             kv=pl.when(keeps_fp8).then(pl.lit("fp8_e4m3")).otherwise("kv"), backend=backend, quantity=pl.col("quantity").replace({"ITL": "TPOT"}),
             input=pl.col("input_tokens").round().cast(pl.Int64), output=pl.col("output_tokens").round().cast(pl.Int64),
-            concurrency=pl.col("concurrency").cast(pl.Int64),
+            concurrency=pl.col("concurrency").cast(pl.Int64), pipeline=pl.col("pp").fill_null(1).cast(pl.Int64),
+            version="v" + pl.coalesce(pl.col("version").str.extract(release) for release in RELEASES),
         )
         .filter(pl.col("backend").is_not_null())
+        .with_columns(
+            tensor=pl.col("devices") // pl.col("pipeline"),
+            slots=pl.coalesce(pl.col("note").str.extract(r"max num seqs (\d+)").cast(pl.Int64), default),
+        )
         .with_columns(
             measured_s=pl.when(pl.col("quantity") == "TPOT").then(pl.col("value") / 1e3).otherwise(1.0 / (pl.col("value") * each))
         )

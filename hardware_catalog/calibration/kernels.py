@@ -151,7 +151,7 @@ def _terms(bench: Workbench) -> pl.DataFrame:
                 ELSE '*'
             END AS operator_name,
             c.layout AS memory_format, c.matrix_s, c.vector_s, c.naive_s, c.dram_s, c.cache_s,
-            GREATEST(c.reload_s, c.staged_stream_s, c.latency_bound_s, c.flight_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
+            GREATEST(c.reload_s, c.fetch_s, c.staged_stream_s, c.latency_bound_s, c.flight_s) AS reload_s, c.feed_s, c.reorder_s, c.paging_s,
             c.thread_s, c.team_s, c.kernel_gap_s, c.host_issue_s,
             CASE WHEN c.row_s > 0 THEN c.block_s ELSE 0 END AS block_s
         FROM kernel_cost AS c

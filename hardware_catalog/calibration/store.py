@@ -7,19 +7,22 @@ from collections.abc import Iterable
 import duckdb
 
 from charz.schema import database
-from charz.schema.catalog.efficiency import Efficiency, PredictionBand
+from charz.schema.catalog.efficiency import FIRST_OF_CLIENTS, FIRST_OWN_ID, Efficiency, PredictionBand
 from charz.schema.catalog.source import Source
 
 from .rows import FittedRows
-
-FIRST_OWN_ID = 1_000_000
-"""Least `efficiency_id` of a row fitted in a database: lower ones are the shipped catalog's, also in later versions."""
 
 
 def numbered(rows: Iterable[Efficiency], taken: Iterable[int], first: int = 1) -> list[Efficiency]:
     """Number the rows above those taken, from `first`."""
     start = max([first - 1, *taken]) + 1
     return [row.model_copy(update={"efficiency_id": start + i}) for i, row in enumerate(rows)]
+
+
+def taken(connection: duckdb.DuckDBPyConnection) -> list[int]:
+    """Return the numbers of the efficiency rows that no client numbered."""
+    query = f"SELECT efficiency_id FROM {Efficiency.TABLE} WHERE efficiency_id < ?"
+    return [number for (number,) in connection.execute(query, [FIRST_OF_CLIENTS]).fetchall()]
 
 
 def replace(connection: duckdb.DuckDBPyConnection, rows: FittedRows) -> None:
@@ -31,6 +34,5 @@ def replace(connection: duckdb.DuckDBPyConnection, rows: FittedRows) -> None:
     for table in (Efficiency.TABLE, PredictionBand.TABLE):
         for place in sorted(places):
             connection.execute(f"DELETE FROM {table} WHERE scope = ? AND backend = ?", list(place))
-    taken = [number for (number,) in connection.execute(f"SELECT efficiency_id FROM {Efficiency.TABLE}").fetchall()]
-    for group in (rows.sources, numbered(rows.efficiency, taken, FIRST_OWN_ID), rows.bands):
+    for group in (rows.sources, numbered(rows.efficiency, taken(connection), FIRST_OWN_ID), rows.bands):
         database.insert_rows(connection, group)

@@ -196,7 +196,8 @@ def bands(cases: pl.DataFrame, predicted: str, scope: str, backend: str, source_
         rows.append(
             PredictionBand(
                 scope=scope, backend=backend, batch_class=size, quantity="latency",
-                low_factor=float(np.exp(low)), high_factor=float(np.exp(high)), row_count=len(group), part_count=group["hardware"].n_unique(),
+                low_factor=float(np.exp(low)), high_factor=float(np.exp(high)),
+                median_error_fraction=float(np.median(np.abs(np.expm1(-ratio)))), row_count=len(group), part_count=group["hardware"].n_unique(),
                 source_id=source_id, confidence="measured",
             )
         )  # fmt: skip

@@ -186,16 +186,11 @@ def measured_cases(connection: duckdb.DuckDBPyConnection, where: str = "TRUE") -
     return connection.sql(
         f"""
         SELECT
-            m.model, x.hardware, x.backend, x.memory_format,
-            -- Policy that ran: that version's, or the backend's default where single precision is asked for.
-            COALESCE(v.followed_policy, CASE WHEN x.precision = 'fp32' THEN d.default_precision END, x.precision) AS precision,
-            x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
+            m.model, x.hardware, x.backend, x.memory_format, i.precision, x.batch, x.sequence, CAST(1 AS DOUBLE) AS host_factor,
             m.architecture_family, x.source_id, x.software, x.mode, x.resolution,
             x.latency_s AS measured_s, x.energy_j, x.energy_scope, x.energy_per, x.peak_memory_byte,
             x.measurement_id
         FROM {MEASURED}
-        LEFT JOIN policy_version AS v ON v.policy = x.precision AND v.software = x.software
-        LEFT JOIN supported_backend AS d ON d.hardware = x.hardware AND d.backend = x.backend
         WHERE x.hardware IS NOT NULL AND x.latency_s > 0 AND x.batch IS NOT NULL AND x.device_count = 1
             AND ({where})
         ORDER BY x.measurement_id

@@ -74,7 +74,7 @@ def compile_graph(graph: Graph, rules: Rules, with_servers: bool = False) -> Col
 def _compiled(graph: Graph, flow: Flow, backend: str, rules: Rules) -> Columns:
     """Return the rows of a backend, without its name."""
     columns: Columns = {}
-    kernels = partition(flow, backend, rules.fusion[backend], rules.folds_norm[backend])
+    kernels = partition(flow, backend, rules.fusion[backend], rules.folds_norm[backend], backend in rules.serves)
     _add_kernels(columns, flow, kernels)
     _add_borders(columns, flow, kernels, backend in rules.stores_wide)
     _add_paths(columns, kernels)

@@ -45,13 +45,14 @@ class Partition:
         return len(self.members)
 
 
-def partition(flow: Flow, backend: str, fusion: FusionTable, folds_norm: bool) -> Partition:
+def partition(flow: Flow, backend: str, fusion: FusionTable, folds_norm: bool, is_server: bool = False) -> Partition:
     """Group a graph into kernels under a backend.
 
-    `fusion` maps producer and consumer (class or ATen operator) to conditions; see `rules`.
+    `fusion` maps producer and consumer (class or ATen operator) to conditions; see `rules`. Kernels that a server's authors wrote by
+    hand (`is_server`) may contain an edge without a rule, as from a sum to the mean of its squares.
     """
     groups = _Groups(flow)
-    folded = _fuse(flow, groups, fusion, folds_norm) if fusion or folds_norm else set()
+    folded = _fuse(flow, groups, fusion, folds_norm, is_server) if fusion or folds_norm else set()
     return _ordered(flow, backend, groups, folded | flow.constants)
 
 
@@ -73,6 +74,8 @@ class _Groups:
         """Member of each group visited first, before all that follows the group."""
         self.visited = 0
         """Limit of the operator ids visited so far."""
+        self.members = {operator: [operator] for operator in range(count)}
+        """Operators of each group."""
 
     def find(self, operator: int) -> int:
         """Return the group of an operator."""
@@ -112,6 +115,7 @@ class _Groups:
         gained = (before[first] | before[second]) & ~either
         is_stale = gained & ~before[first] or not self._is_last(second)
         self.parent[second] = first
+        self.members[first] += self.members.pop(second)
         self.producers[first] |= self.producers[second]
         products = [p for p in (self.product[first], self.product[second]) if p is not None]
         self.product[first] = max(products, default=None)
@@ -128,7 +132,7 @@ class _Groups:
         return group == self.visited - 1 and self.parent[group] == group
 
 
-def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) -> set[int]:
+def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool, is_server: bool) -> set[int]:
     """Join operators in execution order, and return those folded into their producer's weights."""
     folded: set[int] = set()
     for consumer in flow.kernel_operators:
@@ -141,7 +145,7 @@ def _fuse(flow: Flow, groups: _Groups, fusion: FusionTable, folds_norm: bool) ->
             group, mine = groups.find(producer), groups.find(consumer)
             if group == mine or not _allows(flow, groups, fusion, producer, consumer, folded):
                 continue
-            if groups.can_join(group, mine):
+            if groups.can_join(group, mine) and (is_server or _allows_all(flow, groups, fusion, group, mine, folded)):
                 groups.join(group, mine)
                 if groups.product[group] is not None:
                     break  # a kernel with a product reads its other operands from memory
@@ -180,6 +184,19 @@ def _allows(flow: Flow, groups: _Groups, fusion: FusionTable, producer: int, con
         return True
     conditions = _conditions(fusion, names[product], names[consumer])
     return conditions is not None and _hold(flow, conditions, producer, consumer, product)
+
+
+def _allows_all(flow: Flow, groups: _Groups, fusion: FusionTable, first: int, second: int, folded: set[int]) -> bool:
+    """Return True if the rules allow each edge between two groups. A sum may follow a normalization and a pooling of it, but no
+    loop contains a pooling and the normalization that it reads: its neighbours are not made yet (`fusable_read_and_write` in
+    torch/_inductor/scheduler.py)."""
+    return all(
+        _allows(flow, groups, fusion, producer, consumer, folded)
+        for from_group, to_group in ((first, second), (second, first))
+        for consumer in groups.members[to_group]
+        for producer in flow.predecessors[consumer]
+        if groups.find(producer) == from_group and consumer not in folded
+    )
 
 
 def _conditions(fusion: FusionTable, producer: tuple[str, str], consumer: tuple[str, str]) -> frozenset[str] | None:
@@ -299,7 +316,8 @@ def _placed(flow: Flow, members: list[list[int]]) -> tuple[list[int], list[list[
             following = kernel_of[operator.operator_id]
         elif following >= 0:
             kernel_of[operator.operator_id] = following
-            if operator.is_view:
+            # An alias records `contiguous`, which returns a contiguous image without dispatching.
+            if operator.is_view and operator.aten_operator != "aten.alias.default":
                 views[following].append(operator.operator_id)
     for inside in views:
         inside.reverse()

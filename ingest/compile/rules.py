@@ -18,7 +18,7 @@ from charz.schema.row import Row
 if TYPE_CHECKING:
     import duckdb
 
-COMPILER_VERSION = 8
+COMPILER_VERSION = 9
 """Number to raise when the compiler gives other rows for the same rules; part of the fingerprint."""
 
 EAGER = "eager"
@@ -32,7 +32,7 @@ FusionTable = dict[tuple[str, str], frozenset[str]]
 `aten.sum`)."""
 
 Recipe = tuple[tuple[bool, ...], frozenset[tuple[tuple[str, str], frozenset[str]]]]
-"""Flags of a backend (folds, stores, allocates, is `EAGER`) and its fusions."""
+"""Flags of a backend (folds, stores, allocates, serves, is `EAGER`) and its fusions."""
 
 _COLUMNS: dict[type[Row], tuple[str, ...]] = {
     Backend: ("backend", "folds_norm", "stores_wide", "plans_layout", "plans_memory", "calls_aten", "serves", "captures"),
@@ -106,7 +106,7 @@ class Rules:
 
     def recipe(self, backend: str) -> Recipe:
         """Return everything that decides a backend's rows of a graph: backends with equal recipes have equal kernels."""
-        named = (self.stores_wide, self.plans_memory, self.calls_aten, frozenset({EAGER}))
+        named = (self.stores_wide, self.plans_memory, self.calls_aten, self.serves, frozenset({EAGER}))
         flags = (self.folds_norm[backend], *(backend in names for names in named))
         return flags, frozenset(self.fusion[backend].items())
 

@@ -122,7 +122,7 @@ def draft(machine: Machine, part_id: str) -> str:
                 f"    capacity_byte: {{value: {machine.cache_byte[level]:.0f}, unit: byte, {system}}}",
             ]  # fmt: skip
     lines += [
-        "  dram:", "    scope: chip", "    management: software", "    technology: unknown",
+        "  dram:", "    scope: chip", "    management: software",
         f"    capacity_byte: {{value: {machine.memory_byte:.0f}, unit: byte, {system}}}",
         f"    bandwidth_byte_per_s: {{value: {machine.byte_per_s:.3e}, unit: byte/s, {measured}, note: \"best of large copies\"}}",
         f"    unit_bandwidth_byte_per_s: {{value: {machine.unit_byte_per_s:.3e}, unit: byte/s, {measured}, note: \"best of large copies in one thread\"}}",

@@ -16,7 +16,10 @@ from charz.schema.scenario import Measurement, OperatorMeasurement
 
 from . import collection, kineto, limits, mapped, store, timm_results
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".gz")
+TRACES = (".json", ".gz")
+"""Suffixes of traces of the PyTorch profiler."""
+
+SUFFIXES = (".csv", ".tsv", ".parquet", *TRACES)
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,13 @@ def read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceCon
 def _read(path: Path, mapping: Sequence[str], source: str | None, trace: TraceContext) -> Batch:
     # `bench.a10.csv` and `bench.t4.csv` are two data sets, so only the suffix is removed.
     name = source or Path(path.name.removesuffix(".gz")).stem
-    if path.suffix in (".json", ".gz"):
+    if path.suffix in TRACES:
         if trace.hardware is None:
             raise CharzError("a trace does not name its device", str(path), next="add --hardware PART")
         frame = kineto.read(path, trace.model, trace.hardware, trace.backend, name)
+        if frame.is_empty():
+            next = "profile with activities=[ProfilerActivity.CPU, ...]"
+            raise CharzError("the trace contains no ATen calls", str(path), next=next)
         return Batch(frame, OperatorMeasurement, [_source(name, path, "PyTorch profiler trace")])
     if mapping:
         return _mapped(path, mapping, name)
@@ -119,19 +125,22 @@ def store_batches(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch
             store.store(connection, frame, row_type, list(sources.values()))
 
 
-def unmatched(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """List the part names that the catalog does not know, the most frequent first."""
-    return store.unmatched_hardware(connection)["hardware_name"].to_list()
+def unmatched(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> list[str]:
+    """List the part names of the batches that the catalog does not know, the most frequent first."""
+    return store.unmatched_hardware(connection, _sources(batches))["hardware_name"].to_list()
+
+
+def _sources(batches: Sequence[Batch]) -> list[str]:
+    return sorted({source.source_id for batch in batches for source in batch.sources})
 
 
 def unscored(connection: duckdb.DuckDBPyConnection, batches: Sequence[Batch]) -> list[tuple[str, int]]:
     """List the reasons why rows of the batches have no prediction, with row counts, the most frequent first."""
-    names = sorted({source.source_id for batch in batches for source in batch.sources})
     query = (
         "SELECT reason, COUNT(*) AS rows FROM unscored_measurement WHERE list_contains(?, source_id)"
         " GROUP BY reason ORDER BY rows DESC, reason"
     )
-    return connection.execute(query, [names]).fetchall()
+    return connection.execute(query, [_sources(batches)]).fetchall()
 
 
 def overview(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import gzip
 import json
 import zlib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -19,8 +20,9 @@ from typing import Any
 import polars as pl
 
 from charz.schema.errors import CharzError
+from charz.schema.scenario import OperatorMeasurement
 
-from . import operator_shape
+from . import operator_shape, store
 
 _DEVICE_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset"}
 _TYPES = {"float": "fp32", "c10::Half": "fp16", "c10::BFloat16": "bf16", "double": "fp64", "signed char": "int8"}
@@ -43,9 +45,9 @@ _CLASSES = {
 
 
 def read(path: Path, model: str | None, hardware: str, backend: str, source_id: str) -> pl.DataFrame:
-    """Read `operator_measurement` rows from a trace. Raise `CharzError` for any other file."""
+    """Read `operator_measurement` rows from a trace, none from a run without ATen calls. Raise `CharzError` for any other file."""
     try:
-        return _read(_events(path), path, model, hardware, backend, source_id)
+        return _read(_events(path), model, hardware, backend, source_id)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         # A trace has tens of thousands of events, which are not checked before use.
         what = f"{type(error).__name__}: {error}"
@@ -53,20 +55,13 @@ def read(path: Path, model: str | None, hardware: str, backend: str, source_id: 
 
 
 def _read(
-    events: list[dict[str, Any]], path: Path, model: str | None, hardware: str, backend: str, source_id: str
+    events: list[dict[str, Any]], model: str | None, hardware: str, backend: str, source_id: str
 ) -> pl.DataFrame:
-    calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
-    if not calls:
-        raise CharzError(
-            "the trace contains no ATen calls", str(path), next="profile with activities=[ProfilerActivity.CPU, ...]"
-        )
+    # A compiled region encloses the ATen calls that its kernels make.
+    calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op" and e["name"].startswith("aten::")])
     device_time = _device_time(events, calls)
-    rows = [
-        _row(call, device_time, model, hardware, backend, source_id)
-        for call in calls
-        if call["name"].startswith("aten::")
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    rows = [_row(call, device_time, model, hardware, backend, source_id) for call in calls]
+    return store.conform(pl.DataFrame(rows, infer_schema_length=None), OperatorMeasurement)
 
 
 def outermost_calls(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -194,6 +189,8 @@ class Call:
     operator_class: str
     seconds: float
     """Device time that it caused; in a trace without a device its own wall time. Median over the steps. [s]"""
+    tensors: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """PyTorch's type and the sizes of each tensor that it reads; empty in a trace without shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +202,34 @@ class Profile:
     """True if times are device times."""
     step_count: int
     """Number of steps with the same calls; all other steps are ignored."""
+    is_marked: bool
+    """True if the profiler marked steps; else the calls are those of the whole trace."""
+
+    def run(self, call_count: int) -> Profile:
+        """Return the calls of one run. A trace without marks is divided into equal runs, so many that the number of calls, without views, is nearest
+        to the expected number."""
+        if self.is_marked:
+            return self
+        calls = [(call.name, call.tensors) for call in self.calls]
+        work = sum(call.operator_class != "view" for call in self.calls)
+        counts = [n for n in range(1, len(calls) + 1) if len(calls) % n == 0 and calls[len(calls) // n :] == calls[: -(len(calls) // n)]]
+        count = min([1, *counts], key=lambda n: abs(work / n - call_count))
+        length = len(calls) // count
+        return replace(self, calls=_median([self.calls[i : i + length] for i in range(0, len(calls), length)]), step_count=count)
+
+    def sizes(self, inputs: Sequence[str]) -> dict[str, int]:
+        """Return batch `B` and sequence `S` from the first tensor that matches an input such as `x=B,3,224,224:fp32`; empty without a match."""
+        for kind, sizes in (tensor for call in self.calls for tensor in call.tensors):
+            for shape, _, precision in (text.partition("=")[2].partition(":") for text in inputs):
+                dims = shape.split(",")
+                found = dict(zip(dims, map(str, sizes), strict=False))
+                if (kind in _INTEGERS) == precision.startswith("int") and [found[d] if d in "BS" else d for d in dims] == [str(n) for n in sizes]:
+                    return {letter: int(size) for letter, size in found.items() if letter in "BS"}
+        return {}
+
+
+_INTEGERS = ("long int", "int")
+"""PyTorch's types of token numbers."""
 
 
 def profile(path: Path) -> Profile:
@@ -214,13 +239,14 @@ def profile(path: Path) -> Profile:
         events = _events(path)
         calls = outermost_calls([e for e in events if e.get("cat") == "cpu_op"])
         device_time = _device_time(events, calls)
+        marks = _marks(events)
         steps = [
             [
                 _call(call, device_time)
                 for call in calls
                 if begin <= call["ts"] < end and call["name"].startswith("aten::")
             ]
-            for begin, end in _steps(events)
+            for begin, end in marks or [(float("-inf"), float("inf"))]
         ]
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         what = f"{type(error).__name__}: {error}"
@@ -228,22 +254,31 @@ def profile(path: Path) -> Profile:
     named = Counter(tuple(call.name for call in step) for step in steps if step)
     if not named:
         next = "profile with activities=[ProfilerActivity.CPU, ...]"
+        if any(str(call["name"]).startswith("Torch-Compiled Region") for call in calls):
+            next = "record the model without torch.compile, or use `charz measure --backend inductor`"
         raise CharzError("the trace contains no ATen calls", str(path), next=next)
     common = named.most_common(1)[0][0]
     agreeing = [step for step in steps if tuple(call.name for call in step) == common]
-    middle = [replace(same[0], seconds=median(c.seconds for c in same)) for same in zip(*agreeing, strict=True)]
-    return Profile(middle, device_time is not None, len(agreeing))
+    return Profile(_median(agreeing), device_time is not None, len(agreeing), bool(marks))
 
 
-def _steps(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Return begin and end of each step that the profiler marked; without marks, one step that contains everything."""
+def _median(steps: Sequence[Sequence[Call]]) -> list[Call]:
+    """Return the calls of the first step with the median time over all steps."""
+    return [replace(same[0], seconds=median(call.seconds for call in same)) for same in zip(*steps, strict=True)]
+
+
+def _marks(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Return begin and end of each step that the profiler marked."""
     marks = [
         e for e in events if str(e.get("name", "")).startswith("ProfilerStep#") and e.get("cat") == "user_annotation"
     ]
-    return [(e["ts"], e["ts"] + e["dur"]) for e in marks] or [(float("-inf"), float("inf"))]
+    return [(e["ts"], e["ts"] + e["dur"]) for e in marks]
 
 
 def _call(call: dict[str, Any], device_time: dict[int, float] | None) -> Call:
     name = call["name"].removeprefix("aten::")
     micros = call["dur"] if device_time is None else device_time.get(id(call), 0.0)
-    return Call(name, _CLASSES.get(name, "unknown"), micros * 1e-6)
+    arguments = call.get("args") or {}
+    operands = zip(arguments.get("Input type", []), arguments.get("Input Dims", []), strict=False)
+    tensors = tuple((kind, tuple(dims)) for kind, dims in operands if dims and not isinstance(dims[0], list))
+    return Call(name, _CLASSES.get(name, "unknown"), micros * 1e-6, tensors)

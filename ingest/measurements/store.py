@@ -91,13 +91,14 @@ def hardware_names(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     ).pl()
 
 
-def unmatched_hardware(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Return the part names in measurements that the catalog does not know, with their row counts."""
+def unmatched_hardware(connection: duckdb.DuckDBPyConnection, sources: Sequence[str]) -> pl.DataFrame:
+    """Return the part names in measurements of the sources that the catalog does not know, with their row counts."""
     return connection.sql(
         f"""
         SELECT hardware_name, COUNT(*) AS rows FROM (
-            SELECT hardware_name, hardware FROM {Measurement.TABLE}
-            UNION ALL SELECT hardware_name, hardware FROM {OperatorMeasurement.TABLE}
-        ) WHERE hardware IS NULL GROUP BY hardware_name ORDER BY rows DESC, hardware_name
-        """
+            SELECT hardware_name, hardware, source_id FROM {Measurement.TABLE}
+            UNION ALL SELECT hardware_name, hardware, source_id FROM {OperatorMeasurement.TABLE}
+        ) WHERE hardware IS NULL AND list_contains(?, source_id) GROUP BY hardware_name ORDER BY rows DESC, hardware_name
+        """,
+        params=[list(sources)],
     ).pl()

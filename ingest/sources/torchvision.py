@@ -7,7 +7,7 @@ from types import ModuleType
 
 import torch
 
-from charz.schema.errors import CharzError, unknown_name
+from charz.schema.errors import CharzError, nearest_names, unknown_name
 
 from ..trace.export import BATCH, Request
 from . import detection, huggingface, timm
@@ -55,6 +55,10 @@ def _unknown(name: str, known: list[str]) -> CharzError:
     found = [f"`charz ingest {prefix}:{name}`" for prefix, source in OTHERS.items() if name in _names(source)]
     if found:
         return CharzError("not a torchvision model", name, next=f"{' or '.join(found)} names one")
+    if not nearest_names(name, known):
+        others = {other: prefix for prefix, source in OTHERS.items() for other in _names(source)}
+        if near := [f"{others[other]}:{other}" for other in nearest_names(name, others)]:
+            return CharzError("unknown model", name, f"nearest: {', '.join(near)}", f"`charz ingest {near[0]}` names one")
     elsewhere = "see `charz ingest --list torchvision`; timm:NAME and hf:NAME name other sources"
     return unknown_name("model", name, known, elsewhere)
 

@@ -24,6 +24,7 @@ from charz.schema.errors import is_interrupt
 from ..graph import Powers
 from . import autocast, missing, regions
 from .attention import as_products
+from .layout import KeptContiguous
 from .loops import unrolled
 from .processor import Processor
 from .recurrent import whole_layers
@@ -296,7 +297,7 @@ def _anew(request: Request) -> Request:
 
 
 def _call_export(request: Request, dynamic: Any) -> ExportedProgram:
-    with regions.marked(request.module.training):
+    with regions.marked(request.module.training), KeptContiguous():
         program = torch.export.export(
             request.module, request.arguments, request.keywords, dynamic_shapes=dynamic, strict=False
         )

@@ -24,6 +24,7 @@ import torch
 from torch._prims_common import suggest_memory_format
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from charz.schema.conditions import MEMORY_FORMATS
@@ -49,7 +50,7 @@ KEEPERS = {
 COPIERS = CONVOLUTIONS | {"matmul", "bmm", "baddbmm", "linear", "einsum"}
 """Operators that copy an operand whose strides their library kernel cannot take."""
 
-COPYING_VIEWS = {"reshape", "contiguous", "flatten"}
+COPYING_VIEWS = {"reshape", "contiguous", "flatten", "alias"}
 """Operators that are a view or a copy, depending on the strides of their operand."""
 
 VIEW = "view"
@@ -173,6 +174,15 @@ class _Run:
             self.layouts.layout[node] = layout([] if _name(target) in CONVOLUTIONS else operands, first)
 
 
+class KeptContiguous(TorchFunctionMode):
+    """A mode that traces `image.contiguous()` as `aten.alias`: tracing drops the call on a contiguous image, but channels-last the call copies."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.contiguous and len(args) == 1 and not kwargs and args[0].dim() == 4 and args[0].is_contiguous():
+            return torch.ops.aten.alias.default(args[0])
+        return func(*args, **(kwargs or {}))
+
+
 class _Copies(TorchDispatchMode):
     """A mode that notes the storages copied within an operator."""
 
@@ -223,6 +233,8 @@ def _execute(target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
         return arguments[0]
     if name == "layer_norm":
         return arguments[0].new_empty(arguments[0].shape)
+    if name == "alias":
+        return arguments[0].contiguous()
     if name in CONVOLUTIONS:
         return _convolution(target, arguments, keywords)
     if keywords.get("device") is not None:

@@ -274,6 +274,8 @@ class LaunchFlag(Row):
     """Package of the index whose argument parser has the flags; null: unchecked."""
     package_version: str | None
     """Version of the package."""
+    since_version: str | None
+    """Earliest version of the package whose parser was compared and has the flags too; null: no other version was compared."""
     source_id: str
     """Source of the row."""
     confidence: str

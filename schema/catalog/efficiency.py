@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from ..ranges import HUGE, TINY, Plausible, Possible, Size
 from ..row import Row
+
+FIRST_OWN_ID = 1_000_000
+"""Least `efficiency_id` of a row that charz writes into a database: lower ones are the shipped catalog's, also in later versions."""
+FIRST_OF_CLIENTS = 2_000_000
+"""Least `efficiency_id` of a row that a client inserts without a number."""
 
 
 class Efficiency(Row):
@@ -20,9 +26,18 @@ class Efficiency(Row):
         "scope", "backend", "kernel_class", "operator_name", "precision_class", "memory_format", "resource",
     )  # fmt: skip
     RANGES_BY: ClassVar[tuple[str, ...]] = ("resource", "backend")
+    DEFAULTS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("backend", "kernel_class", "operator_name", "precision_class", "memory_format"), "'*'"),
+        "half_work": "0",
+        "source_id": "'assumption'",
+        "confidence": "'assumed'",
+    }
+    NUMBERS_FROM: ClassVar[int | None] = FIRST_OF_CLIENTS
+    NUMBERED: ClassVar[str | None] = "efficiency_id"
 
     efficiency_id: Annotated[int, Possible(1, HUGE)]
-    """Number by which an answer refers to the row; never reused. Rows fitted in a database start at a million."""
+    """Number by which an answer refers to the row; never reused. Rows fitted in a database start at a million; a client's INSERT may leave
+    it out, and then the number is above two million."""
     scope: str
     """`hardware:NAME`, `architecture:NAME`, `family:NAME` or `*`."""
     backend: str
@@ -81,15 +96,19 @@ class PredictionBand(Row):
     batch_class: str
     """`1`, `2-8`, `9-64`, `>64` samples, or `*`."""
     quantity: str
-    """`latency` or `energy`."""
+    """`latency` or `energy` of a run; `ttft` or `tpot` of a server under load."""
     low_factor: Annotated[float, Plausible(0.01, 10)]
     """Tenth percentile of measured / predicted."""
     high_factor: Annotated[float, Plausible(0.1, 100)]
     """Ninetieth percentile of measured / predicted."""
+    median_error_fraction: Annotated[float | None, Plausible(0, 10)]
+    """Median of |predicted / measured - 1|; null if it was not recorded."""
     row_count: Size
     """Number of measurements used; 0 if assumed."""
     part_count: Size
     """Number of measured parts."""
+    parts: str | None = None
+    """Measured parts of a server under load, joined by commas."""
     source_id: str
     """Source of the row."""
     confidence: str

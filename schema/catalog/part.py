@@ -106,6 +106,9 @@ class HardwareFamily(Row):
     keeps_weights: bool
     """True where programs keep the model's weights in a software-managed last level from run to run; parts whose
     `hardware_memory.keeps_weights` is null use this value."""
+    accumulator_rows: Annotated[int | None, Possible(0, 1e9)]
+    """Partial results that each column of an array keeps, on parts whose `hardware_cluster.accumulator_rows` is null; null for a
+    family without arrays."""
     template_part: str
     """Part whose numbers `charz hardware template` gives as examples."""
     assumed_precision: str | None
@@ -167,6 +170,9 @@ class HardwareCluster(Row):
     """Rows of a unit's systolic or processing-element array."""
     array_columns: Annotated[int | None, Plausible(4, 1024)]
     """Columns of a unit's systolic or processing-element array."""
+    accumulator_rows: Annotated[int | None, Possible(0, 1e9)]
+    """Partial results that each column of a unit's array keeps in an accumulator memory while weights or inputs stay; 0 if they pass
+    through the memory of the tiles, null for the number of the family (`hardware_family.accumulator_rows`)."""
     thread_count: Annotated[int | None, Plausible(1, 4096), Plausible(1, 16, family="cpu")]
     """Hardware threads resident on a unit."""
     clock_base_hz: Annotated[float | None, Plausible(1e8, 1e10)]

@@ -71,6 +71,12 @@ SELECT
     h.stream_memory_byte,
     h.stream_memory_byte_per_s,
     h.is_staged,
+    -- True if each unit has a separate tile memory, which its array reads in every pass; false if software moves data through every
+    -- level.
+    NOT h.is_staged AND h.tile_memory_level IS NOT NULL AND h.tile_memory_pool_byte IS NULL AS has_own_memory,
+    -- True if every unit fetches its tiles from another memory into its own. False on GPUs and processors, whose fitted efficiencies
+    -- include these loads, and where software moves data through every level, whose `reload_byte` are these loads.
+    has_own_memory AND h.family NOT IN ('cpu', 'gpu') AND COALESCE(h.tile_memory_level <> h.cache_level, FALSE) AS fetches_tiles,
     -- Largest rate at which one unit fills its tile memory from the last-level cache: the smaller bandwidth of the two; null when
     -- both are unknown. [byte/s]
     LEAST(h.tile_memory_byte_per_s, h.cache_byte_per_s) / NULLIF(h.unit_count, 0e0) AS load_unit_byte_per_s,
@@ -89,6 +95,7 @@ SELECT
     r.matrix_unit_count,
     r.matrix_array_rows,
     r.matrix_array_columns,
+    r.accumulator_rows,
     r.accumulator_byte,
     r.matrix_op_j,
     -- Peak of the vector units, of the performance cores alone if the backend uses no others; null without a vector peak for this type.

@@ -109,7 +109,10 @@ SELECT
     stages,
     fill_k,
     is_staged,
+    has_own_memory,
+    fetches_tiles,
     held_rows,
+    accumulator_rows,
     -- Memory that is too small for the tile: `register`, `tile`, or `array` for stationary weights or inputs; null if the tile fits
     -- or sizes are unknown.
     CASE

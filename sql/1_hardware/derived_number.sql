@@ -69,6 +69,21 @@ explained_numbers AS (
     WHERE clock_matrix_hz IS NOT NULL
     UNION ALL
     SELECT
+        c.hardware,
+        CONCAT('cluster.', c.cluster, '.accumulator_rows') AS field,
+        f.accumulator_rows AS value,
+        CAST(NULL AS VARCHAR) AS derivation_rule,
+        'family' AS basis,
+        '' AS factor,
+        CAST(NULL AS VARCHAR) AS reason,
+        f.source_id,
+        f.confidence
+    FROM hardware_cluster AS c
+    INNER JOIN hardware AS h ON h.hardware = c.hardware
+    INNER JOIN hardware_family AS f ON f.family = h.family
+    WHERE c.array_columns IS NOT NULL AND f.accumulator_rows IS NOT NULL
+    UNION ALL
+    SELECT
         hardware,
         CONCAT('energy.', what, '.', key) AS field,
         value,
@@ -98,6 +113,7 @@ SELECT
         WHEN ENDS_WITH(e.field, '_ops_per_s') THEN 'ops/s'
         WHEN ENDS_WITH(e.field, '_byte') THEN 'byte'
         WHEN ENDS_WITH(e.field, '_hz') THEN 'Hz'
+        WHEN ENDS_WITH(e.field, '_rows') THEN 'count'
         WHEN STARTS_WITH(e.field, 'energy.op.') THEN 'J/op'
         WHEN STARTS_WITH(e.field, 'energy.byte.') THEN 'J/byte'
         WHEN STARTS_WITH(e.field, 'energy.') THEN 'W'

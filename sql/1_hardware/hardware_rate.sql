@@ -36,19 +36,6 @@ floating_parts AS (
     GROUP BY k.hardware
 ),
 
--- A peak may belong to one cluster or to all units.
-cluster_arrays AS (
-    SELECT
-        hardware,
-        cluster,
-        CAST(unit_count AS DOUBLE) AS unit_count,
-        CAST(COALESCE(array_rows, 1) AS DOUBLE) AS array_rows,
-        CAST(COALESCE(array_columns, 1) AS DOUBLE) AS array_columns
-    FROM hardware_cluster
-    UNION ALL
-    SELECT hardware, 'all' AS cluster, unit_count, array_rows, array_columns FROM part
-),
-
 executed_peaks AS (
     SELECT
         k.hardware,
@@ -61,17 +48,15 @@ executed_peaks AS (
             'executed': f.executed,
             'ops_per_s': k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0) / NULLIF(f.operations, 0e0),
             'operations': f.operations,
-            'unit_count': a.unit_count,
-            'performance_fraction': k.performance_fraction,
-            'array_rows': a.array_rows,
-            'array_columns': a.array_columns,
+            'unit_count': a.unit_count, 'performance_fraction': k.performance_fraction,
+            'array_rows': a.array_rows, 'array_columns': a.array_columns, 'accumulator_rows': a.accumulator_rows,
             'accumulator_byte': COALESCE(q.bits, w.bits) / 8e0
         } AS peak,
         -- The fallback with the fewest hops is chosen, then the highest peak, then the first accumulator by name.
         ROW(f.hops, -k.peak_ops_per_s * COALESCE(p.clock_fraction, 1e0), k.accumulator) AS peak_rank
     FROM fallback_chain AS f
     INNER JOIN part_peak AS k ON k.precision = f.executed
-    INNER JOIN cluster_arrays AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
+    INNER JOIN part_array AS a ON a.hardware = k.hardware AND a.cluster = k.cluster
     INNER JOIN precision AS e ON e.precision = f.executed
     LEFT JOIN precision AS q ON q.precision = k.accumulator
     LEFT JOIN precision AS w ON w.precision = e.accumulator
@@ -109,6 +94,8 @@ SELECT
     r.matrix.array_rows AS matrix_array_rows,
     -- Columns of the units' arrays; 1 for units without an array, null without a peak for this precision.
     r.matrix.array_columns AS matrix_array_columns,
+    -- Number of partial sums that each column of an array keeps in an accumulator memory; null without a peak for this precision.
+    r.matrix.accumulator_rows AS accumulator_rows,
     -- Size of a partial sum: of the accumulator of the peak, else of the usual accumulator of the element type; null without a peak
     -- for this precision. [byte]
     r.matrix.accumulator_byte AS accumulator_byte,

@@ -1,13 +1,14 @@
 -- Sibling part that lends its `efficiency` rows, labelled `assumed`, to a part without rows for the backend, so that siblings do
 -- not differ only because one was measured. The lender has the same die, half-precision rates within a quarter, and the nearest
--- memory bandwidth. Parts are compared by the numbers in their catalog files (`shipped_part`), so that an edit never changes the
--- lender.
+-- memory bandwidth. Shares that a part file states for every backend and kernel class are a claim about that part, and are not lent.
+-- Parts are compared by the numbers in their catalog files (`shipped_part`), so that an edit never changes the lender.
 -- Grain: hardware, backend
 CREATE VIEW lending_part AS
 WITH measured_parts AS (
     SELECT DISTINCT s.hardware, s.architecture, s.dram_byte_per_s, s.unit_ops_per_s, e.backend
     FROM shipped_part AS s
     INNER JOIN efficiency AS e ON e.scope = CONCAT('hardware:', s.hardware)
+    WHERE e.backend <> '*' OR e.kernel_class <> '*'
 ),
 
 ranked_lenders AS (

@@ -55,12 +55,19 @@ SELECT
     -- True for matrix units (tensor cores, AMX, MXU, PE array), false for vector units.
     dataflow <> 'direct' AND matrix_ops_per_s IS NOT NULL AS is_matrix,
     -- Number of a product's rows that fit in the tile memory next to two arrays of weights, or of columns next to two arrays of
-    -- inputs; null for other dataflows or unknown sizes.
+    -- inputs, and whose partial results fit in the accumulators, or in the tile memory without accumulators; null for other
+    -- dataflows or unknown sizes.
     CASE
         WHEN dataflow IN ('weight_stationary', 'input_stationary')
-            THEN FLOOR(
-                (tile_memory_byte - stages * element_byte * matrix_array_rows * matrix_array_columns)
-                / NULLIF(stages * element_byte * matrix_array_rows + 4e0 * matrix_array_columns, 0e0)
+            THEN LEAST(
+                CASE WHEN accumulator_rows > 0e0 THEN accumulator_rows END,
+                FLOOR(
+                    (tile_memory_byte - stages * element_byte * matrix_array_rows * matrix_array_columns)
+                    / NULLIF(
+                        stages * element_byte * matrix_array_rows
+                        + CASE WHEN accumulator_rows > 0e0 THEN 0e0 ELSE 4e0 * matrix_array_columns END, 0e0
+                    )
+                )
             )
     END AS held_rows,
     -- Memory that is too small for the tile: `register`, `tile`, or `array` for stationary weights or inputs; null if the tile fits

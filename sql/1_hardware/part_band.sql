@@ -1,4 +1,4 @@
--- Error band of a part, backend, batch class and quantity: the most specific row of `prediction_band`, by scope first (part,
+-- Error band of a run by part, backend, batch class and quantity: the most specific row of `prediction_band`, by scope first (part,
 -- family, any), then by backend, then by batch class.
 -- Grain: hardware, backend, batch_class, quantity
 CREATE TABLE part_band AS
@@ -7,17 +7,23 @@ WITH faulty_rows AS (
     WHERE kind = 'prediction_band' AND NOT is_possible
 ),
 
+run_bands AS (
+    SELECT * EXCLUDE (median_error_fraction)
+    FROM prediction_band
+    WHERE quantity IN ('latency', 'energy')
+),
+
 scoped_rows AS (
     SELECT h.hardware, p.*, 200 AS scope_rank
-    FROM prediction_band AS p
+    FROM run_bands AS p
     INNER JOIN hardware AS h ON p.scope = CONCAT('hardware:', h.hardware)
     UNION ALL
     SELECT h.hardware, p.*, 100 AS scope_rank
-    FROM prediction_band AS p
+    FROM run_bands AS p
     INNER JOIN hardware AS h ON p.scope = CONCAT('family:', h.family)
     UNION ALL
     SELECT h.hardware, p.*, 0 AS scope_rank
-    FROM prediction_band AS p
+    FROM run_bands AS p
     INNER JOIN hardware AS h ON p.scope = '*'
 ),
 

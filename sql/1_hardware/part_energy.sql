@@ -64,7 +64,7 @@ main_memory AS (
     WHERE m.level = 'dram'
 ),
 
--- The distance to a shared memory level is a share of the die's side.
+-- The distance to a shared memory level is a share of the die's side. The energy of accumulators is part of an operation's.
 on_chip AS (
     SELECT
         m.hardware,
@@ -81,7 +81,7 @@ on_chip AS (
             END, ') * ', s.formula
         ) AS formula
     FROM sram_energy AS m
-    INNER JOIN part_silicon AS s ON s.hardware = m.hardware
+    INNER JOIN part_silicon AS s ON s.hardware = m.hardware AND m.scope <> 'array'
     INNER JOIN part_leakage AS a ON a.hardware = m.hardware
     INNER JOIN part_rule AS w ON w.hardware = m.hardware AND w.quantity = 'link_wire_ratio_per_mm'
     INNER JOIN part_rule AS d ON d.hardware = m.hardware AND d.quantity = 'link_distance_fraction'

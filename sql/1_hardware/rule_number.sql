@@ -100,13 +100,10 @@ WITH listed_numbers AS (
         fallback_operations AS value
     FROM precision
     UNION ALL
-    SELECT
-        'memory_level' AS kind,
-        level AS row_key,
-        level AS row_kind,
-        '*' AS family,
-        'depth' AS quantity,
-        depth AS value
+    SELECT 'family' AS kind, family AS row_key, '*' AS row_kind, family, 'accumulator_rows' AS quantity, accumulator_rows AS value
+    FROM hardware_family
+    UNION ALL
+    SELECT 'memory_level' AS kind, level AS row_key, level AS row_kind, '*' AS family, 'depth' AS quantity, depth AS value
     FROM memory_level
     UNION ALL
     SELECT

@@ -1,5 +1,6 @@
 -- Area of every on-chip memory, and its energy per byte at the reference voltage: an access to a bank plus the wires across the
--- bank. A level shared by all units has as many banks as there are units.
+-- bank. A level shared by all units has as many banks as there are units. The accumulators of an array are a bank, with the scope
+-- `array`, where the rules do not count their area with that of the array.
 -- Grain: hardware, level
 CREATE VIEW sram_energy AS
 WITH level_rules AS (
@@ -38,6 +39,24 @@ banks AS (
     LEFT JOIN part_rule AS o ON o.hardware = m.hardware AND o.quantity = 'port_factor' AND o.row_key = m.level
     LEFT JOIN part_rule AS f ON f.hardware = m.hardware AND f.quantity = 'level_lift' AND f.row_key = m.level
     WHERE m.level <> 'dram'
+    UNION ALL
+    SELECT
+        c.hardware,
+        CONCAT('accumulator.', c.cluster) AS level,
+        'array' AS scope,
+        c.unit_count AS bank_count,
+        c.array_columns * c.accumulator_rows * a.value AS bank_byte,
+        r.port_factor AS cell_factor,
+        r.level_lift AS lift,
+        r.fill_least,
+        r.fill_doubling,
+        r.fill_most,
+        r.access_ratio,
+        r.wire_ratio
+    FROM part_cluster AS c
+    INNER JOIN level_rules AS r ON r.hardware = c.hardware
+    INNER JOIN part_rule AS a ON a.hardware = c.hardware AND a.quantity = 'accumulator_byte'
+    WHERE c.array_columns IS NOT NULL AND c.accumulator_rows > 0
 ),
 
 filled_banks AS (
@@ -62,7 +81,7 @@ SELECT
     level,
     scope,
     -- Number of banks of the part.
-    bank_count,
+    CAST(bank_count AS DOUBLE) AS bank_count,
     -- Size of a bank; a memory of one unit is one bank. [byte]
     bank_byte,
     -- Share of a bank's area that bit cells occupy.

@@ -6,6 +6,9 @@ WITH stated_numbers AS (
     SELECT hardware, CONCAT('cluster.', cluster, '.clock_matrix_hz') AS field, clock_matrix_hz AS value
     FROM hardware_cluster
     UNION ALL
+    SELECT hardware, CONCAT('cluster.', cluster, '.accumulator_rows') AS field, accumulator_rows AS value
+    FROM hardware_cluster
+    UNION ALL
     SELECT hardware, CONCAT('memory.', level, '.bandwidth_byte_per_s') AS field, bandwidth_byte_per_s AS value
     FROM hardware_memory
     UNION ALL
@@ -39,8 +42,9 @@ found_numbers AS (
         CASE WHEN d.field IS NULL OR t.value IS NOT NULL THEN p.confidence ELSE d.confidence END AS confidence,
         p.catalog_value,
         COALESCE(p.unit, d.unit) AS unit,
-        COALESCE(p.formula, d.formula) AS formula,
-        COALESCE(p.note, d.reason) AS note,
+        -- A stated peak is a multiple of its product; another stated number does not have its rule's value.
+        CASE WHEN t.value IS NULL OR d.basis = 'product' THEN COALESCE(p.formula, d.formula) ELSE p.formula END AS formula,
+        CASE WHEN t.value IS NULL OR d.basis = 'product' THEN COALESCE(p.note, d.reason) ELSE p.note END AS note,
         d.derivation_rule,
         d.basis
     FROM part_number AS n
@@ -75,7 +79,7 @@ SELECT
     -- Row of `derivation_rule` that gives the number, or to whose value a stated number keeps its ratio; null without a rule and
     -- for a product of other numbers of the part.
     n.derivation_rule,
-    -- Formula of the value: from the source of a stated number, else from the rule.
+    -- Formula of the value: from the source of a stated number, else from the rule; a stated peak also has its product.
     n.formula,
     -- Inputs of the number (`derivation_input`); null without inputs.
     n.basis,

@@ -31,7 +31,10 @@ convolutions AS (
         -- 48, 56, 112, 120 and 168 channels take longer in channels-last by the time of two such copies (timm's RegNets on RTX 3090
         -- and 4090); groups of 8, 16 and 128 do not.
         w.layout = 'nhwc' AND COALESCE(z.gemm_count > 1e0, FALSE)
-        AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_converted,
+        AND COALESCE(POWER(2e0, ROUND(LOG2(z.k / NULLIF(z.taps, 0e0)))) <> z.k / NULLIF(z.taps, 0e0), FALSE) AS is_uneven,
+        -- cuDNN's tiles for tensor cores contain at most 16 groups, each of at least 4 channels. Narrower groups of halves in
+        -- channels-last run on the vector units.
+        w.layout = 'nhwc' AND p.bits = 16 AND COALESCE(z.gemm_count > 1e0 AND z.k < cg.value * z.taps, FALSE) AS is_direct,
         -- For a kernel of one tap and stride 1, the image needs no im2col copy.
         CASE WHEN z.m * z.k = z.image THEN 0e0 ELSE z.m * z.k * p.bits / 8e0 END AS column_byte,
         a.plans_layout OR w.compute_precision = 'fp32' AS is_never_converted,
@@ -56,6 +59,7 @@ convolutions AS (
     INNER JOIN library_constant AS cn ON cn.library_constant = 'native_convolution_elements'
     INNER JOIN library_constant AS cb ON cb.library_constant = 'blocked_channels'
     INNER JOIN library_constant AS cw ON cw.library_constant = 'slow_conversion_ratio'
+    INNER JOIN library_constant AS cg ON cg.library_constant = 'tensor_group_channels'
     INNER JOIN edge AS ei ON ei.model = w.run.model AND ei.consumer_operator_id = w.anchor_operator_id AND ei.position = 0
     INNER JOIN tensor AS t ON t.model = ei.model AND t.tensor_id = ei.tensor_id
     INNER JOIN tensor AS s ON s.model = t.model AND s.tensor_id = t.storage_tensor_id
@@ -78,6 +82,7 @@ convolutions AS (
 handed_over AS (
     SELECT
         *,
+        is_uneven AND NOT is_direct AS is_converted,
         hides_format AND NOT is_native AS is_misread,
         -- oneDNN reorders the weights at every call, and images that are not channels-last into blocks of channels and back.
         is_nchw OR (hides_format AND NOT is_native) AS is_blocked
@@ -118,6 +123,8 @@ SELECT
     is_native,
     -- True if ATen copies a channels-last image, because it does not recognize the format.
     is_misread,
+    -- Algorithm: `wide` (cuDNN's kernel for all sizes, which uses vector units) for narrow groups in channels-last, or null.
+    CASE WHEN is_direct AND NOT is_native THEN 'wide' END AS algorithm,
     -- Scratch memory during the call: oneDNN's reordered tensors, or the im2col matrix. [byte]
     CASE
         WHEN is_native THEN column_byte

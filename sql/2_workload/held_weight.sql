@@ -11,18 +11,24 @@ WITH read_weights AS (
     INNER JOIN precision AS p ON p.precision = t.precision
     INNER JOIN tensor AS w ON w.model = k.model AND w.tensor_id = k.tensor_id
     INNER JOIN tensor AS s ON s.model = w.model AND s.tensor_id = w.storage_tensor_id
+),
+
+-- The engine makes this table first, because the weights of many models joined to all sizes of their tensors do not fit in memory.
+run_weights AS MATERIALIZED (
+    SELECT r.run, r.context, r.logit_tokens, r.chunk_count, w.kernel_id, w.tensor_id, w.bits, w.is_trained
+    FROM run AS r
+    INNER JOIN read_weights AS w ON w.model = r.run.model AND w.backend = r.run.backend AND w.precision = r.run.precision
 )
 
 SELECT
-    r.run,
+    w.run,
     w.kernel_id,
     -- Size of the weights. [byte]
     SUM(z.elements * w.bits / 8e0) AS held_byte,
     -- Size of the weights that a training step updates. [byte]
     SUM(CASE WHEN w.is_trained THEN z.elements * w.bits / 8e0 ELSE 0e0 END) AS trained_byte
-FROM run AS r
-INNER JOIN read_weights AS w ON w.model = r.run.model AND w.backend = r.run.backend AND w.precision = r.run.precision
+FROM run_weights AS w
 INNER JOIN tensor_size AS z
-    ON z.model = r.run.model AND z.batch = r.run.batch AND z.sequence = r.run.sequence AND z.context = r.context
-    AND z.logit_tokens = r.logit_tokens AND z.chunk_count = r.chunk_count
-    AND z.tensor_id = w.tensor_id GROUP BY r.run, w.kernel_id
+    ON z.model = w.run.model AND z.batch = w.run.batch AND z.sequence = w.run.sequence AND z.context = w.context
+    AND z.logit_tokens = w.logit_tokens AND z.chunk_count = w.chunk_count AND z.tensor_id = w.tensor_id
+GROUP BY w.run, w.kernel_id

@@ -30,7 +30,7 @@ shaped_kernels AS (
         k.weight_byte,
         k.kernel_count * h.macs AS macs
     FROM split_kernels AS k
-    INNER JOIN shape AS h ON h.run = k.run AND h.shape_id = k.shape_id
+    INNER JOIN run_shape AS h ON h.run = k.run AND h.shape_id = k.shape_id
 )
 
 SELECT

@@ -11,9 +11,9 @@ SELECT
     s.is_split,
     s.is_expert,
     -- True for kernels of an attention core, which selective recomputation executes again (Korthikanti et al. 2022).
-    h.kernel_class IN ('attention', 'softmax') OR (h.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
+    k.kernel_class IN ('attention', 'softmax') OR (k.kernel_class = 'matmul' AND s.split = 'between') AS is_core,
     -- True for a product with weights, whose backward pass computes the gradients of both operands.
-    s.split IN ('column', 'row') AND h.kernel_class <> 'embedding' AS is_weighted,
+    s.split IN ('column', 'row') AND k.kernel_class <> 'embedding' AS is_weighted,
     -- Number of kernels of the group.
     CAST(COUNT(*) AS BIGINT) AS kernel_count,
     -- Number of views that the host dispatches before these kernels.
@@ -22,6 +22,4 @@ SELECT
     SUM(s.weight_byte) AS held_byte
 FROM run_kernel AS k
 INNER JOIN split_kernel AS s ON s.run = k.run AND s.kernel_id = k.kernel_id
-INNER JOIN shape AS h
-    ON h.run = k.run
-    AND h.shape_id = k.shape_id GROUP BY k.run, k.shape_id, s.place, s.is_backward, s.is_repeated, s.is_split, s.is_expert, s.split, h.kernel_class
+GROUP BY k.run, k.shape_id, s.place, s.is_backward, s.is_repeated, s.is_split, s.is_expert, s.split, k.kernel_class

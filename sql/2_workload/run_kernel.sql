@@ -8,6 +8,7 @@ SELECT
     k.shape_id,
     k.fused_kernel_id,
     k.kernel,
+    k.kernel_class,
     k.anchor_operator_id,
     -- Name of the kernel's anchor operator in the graph; for an inserted kernel, of the operator that it serves.
     o.operator,

@@ -1,22 +1,6 @@
 -- Peak memory of every run on each of its devices, and the terms of that memory.
 -- Grain: run
 CREATE TABLE run_memory AS
-WITH activation_peaks AS (
-    SELECT
-        run,
-        kernel_id AS peak_kernel_id,
-        live_byte,
-        allocated_byte,
-        ROW_NUMBER() OVER (PARTITION BY run ORDER BY allocated_byte DESC, kernel_id) AS peak_rank
-    FROM memory_step
-),
-
-gradient_sums AS (
-    SELECT s.run, SUM(s.held_byte) AS gradient_byte
-    FROM storage_byte AS s
-    INNER JOIN tensor AS t ON t.model = s.run.model AND t.tensor_id = s.tensor_id AND t.role = 'gradient' GROUP BY s.run
-)
-
 SELECT
     r.run,
     -- Size of the parameters in the memory of a device. [byte]
@@ -34,10 +18,10 @@ SELECT
     -- Size of the inputs that are copied from the host's memory in the run. [byte]
     r.input_host_fraction * s.input_byte AS host_input_byte,
     -- Size of the gradients of the trained weights, which stay in memory throughout the run. [byte]
-    COALESCE(g.gradient_byte, 0e0) AS gradient_byte,
+    COALESCE(a.gradient_byte, 0e0) AS gradient_byte,
     -- Peak size of the activations, their gradients, inputs and converted copies that are in memory at the same time; on a backend
     -- that serves, in a step with a whole chunk of tokens. [byte]
-    COALESCE(a.live_byte - COALESCE(g.gradient_byte, 0e0), 0e0) AS activation_byte,
+    COALESCE(a.live_byte - a.gradient_byte, 0e0) AS activation_byte,
     -- Bytes lost at the peak by rounding these storages and the gradients up to the allocator's blocks. [byte]
     COALESCE(a.allocated_byte - a.live_byte, 0e0) AS rounding_byte,
     -- Scratch memory of the backend: a share of activations and gradients. [byte]
@@ -53,12 +37,10 @@ SELECT
     END AS peak_memory_byte,
     -- Share of a part's main memory that the backend leaves free.
     b.reserve_fraction,
-    -- Kernel at the peak of the activations; the first in a tie.
     a.peak_kernel_id,
     r.implausible
 FROM run AS r
 INNER JOIN backend AS b ON b.backend = r.run.backend
 INNER JOIN resident_byte AS s ON s.run = r.run
-LEFT JOIN gradient_sums AS g ON g.run = r.run
-LEFT JOIN activation_peaks AS a ON a.run = r.run AND a.peak_rank = 1
+LEFT JOIN activation_peak AS a ON a.run = r.run
 

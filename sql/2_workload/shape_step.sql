@@ -23,7 +23,8 @@ SELECT
     t.rounds,
     t.chunk_count,
     t.is_row_wise,
-    t.is_vector_only,
+    -- True for a product of a linear layer of few rows, or of narrow groups of a convolution, which uses the vector units only.
+    t.is_vector_only OR COALESCE(s.algorithm = 'wide', FALSE) AS is_vector_only,
     -- True for the attention scores of a fused attention: their tiles continue with the tiles of the product with the values, so
     -- that filling costs once per tile of queries.
     t.operator_class = 'attention' AND t.step = 'qk' AS is_continued,
@@ -32,6 +33,6 @@ SELECT
     s.product_count,
     s.query_count,
     s.query_heads
-FROM shape AS s
+FROM run_shape AS s
 INNER JOIN executed_step AS t ON t.run = s.run AND t.kernel_id = s.shape_id
 INNER JOIN operator_class AS c ON c.operator_class = t.operator_class

@@ -61,7 +61,7 @@ wide_kernels AS (
         s.query_heads,
         v.is_native,
         v.is_misread,
-        h.algorithm,
+        COALESCE(h.algorithm, v.algorithm) AS algorithm,
         l.is_aliased,
         COALESCE(v.reorder_byte, 0e0) AS convolution_reorder_byte,
         COALESCE(l.reorder_byte, 0e0) AS linear_reorder_byte,
@@ -72,11 +72,7 @@ wide_kernels AS (
         COALESCE(b.operand_byte, 0e0) AS operand_byte,
         COALESCE(b.unpacked_byte, 0e0) AS unpacked_byte,
         COALESCE(b.score_byte, 0e0) AS score_byte,
-        CASE
-            WHEN r.phase = 'decode' AND s.query_heads > r.paged_heads * r.device_count
-                THEN w.kv_cache_byte * (s.sharing * r.paged_ratio - 1e0)
-            ELSE 0e0
-        END AS reread_cache_byte,
+        CASE WHEN r.phase = 'decode' THEN COALESCE(w.kv_cache_byte * (s.sharing * r.paged_ratio - 1e0), 0e0) ELSE 0e0 END AS reread_cache_byte,
         r.kv_precision,
         CASE
             WHEN r.phase = 'decode' AND r.kv_bits IS NOT NULL
@@ -85,7 +81,7 @@ wide_kernels AS (
         END AS cache_convert_ops,
         HASH(
             w.kernel_class, w.operator_name, w.compute_precision, w.layout, w.input_byte, w.weight_byte, w.kv_cache_byte,
-            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, h.algorithm, l.is_aliased,
+            w.output_byte, w.produced_byte, w.loop_byte, s.steps, c.links, v.is_native, v.is_misread, h.algorithm, v.algorithm, l.is_aliased,
             COALESCE(v.reorder_byte, 0e0), COALESCE(l.reorder_byte, 0e0), COALESCE(v.converted_byte, 0e0), COALESCE(v.nchw_elements, 0e0),
             COALESCE(f.fault_byte, 0e0), COALESCE(b.operand_byte, 0e0),
             COALESCE(b.unpacked_byte, 0e0), COALESCE(b.score_byte, 0e0), g.kernel_id IS NULL
@@ -130,7 +126,7 @@ SELECT
     k.query_count,
     -- Number of query heads; null without attention.
     k.query_heads,
-    -- Bytes of keys and values read again, because each query head reads the keys and values separately. [byte]
+    -- Bytes of keys and values read again if each query head reads them separately. [byte]
     k.reread_cache_byte,
     -- Number of operations that convert the KV cache to the format of the arithmetic, on parts that do not compute in the cache's
     -- format.

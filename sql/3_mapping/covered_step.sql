@@ -3,7 +3,7 @@
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW covered_step AS
 WITH tiled_steps AS (
-    SELECT * FROM tile_step
+    SELECT * EXCLUDE (fetch_byte) FROM tile_step
     UNION ALL
     SELECT * FROM vector_step
 ),

@@ -22,6 +22,17 @@ WITH shared_nests AS (
         s.die_hop_j_per_byte,
         s.die_busy_fraction,
         s.element_hop_j_per_byte,
+        CASE
+            WHEN t.dataflow = 'row_stationary' THEN t.macs * (
+                t.element_byte * (
+                    ((t.side - 1e0) * t.stride + t.window_side) / NULLIF(t.side * t.window_side * t.element_n, 0e0)
+                    + 1e0 / NULLIF(t.side * t.strip_images, 0e0)
+                )
+                + t.accumulator_byte / NULLIF(CAST(t.element_k AS DOUBLE), 0e0)
+            )
+            WHEN t.dataflow IN ('output_stationary', 'wavefront') THEN t.macs * 2e0 * t.element_byte
+            ELSE t.macs * (t.element_byte + t.accumulator_byte)
+        END AS element_hop_byte,
         GREATEST(1e0, t.array_count / NULLIF(COALESCE(s.die_count, 1e0), 0e0)) AS die_arrays,
         LEAST(t.array_count, t.trips_n) AS input_receivers,
         GREATEST(1e0, LEAST(FLOOR(t.array_count / NULLIF(LEAST(t.array_count, t.trips_n), 0e0)), t.trips_m)) AS weight_receivers
@@ -67,7 +78,7 @@ SELECT
     * EXCLUDE (
         has_mesh, has_unit_mesh, has_die_mesh, has_element_mesh, die_arrays, input_receivers, weight_receivers, input_dice, weight_dice,
         input_cast_byte, weight_cast_byte, unit_distance, die_distance, unit_hop_byte, die_hop_byte, unit_hop_j_per_byte,
-        die_hop_j_per_byte, element_hop_j_per_byte
+        die_hop_j_per_byte, element_hop_byte, element_hop_j_per_byte
     ),
     -- Number of arrays that receive one multicast of input; 1 without a network.
     CASE WHEN has_mesh THEN input_receivers ELSE 1e0 END AS input_receivers,
@@ -75,6 +86,10 @@ SELECT
     CASE WHEN has_mesh THEN weight_receivers ELSE 1e0 END AS weight_receivers,
     -- Bytes between the outer memory and the inner tiles, a multicast counted once. [byte]
     CASE WHEN has_mesh THEN input_cast_byte + weight_cast_byte + inner_output_byte ELSE inner_byte END AS cast_byte,
+    -- Bytes between neighbouring elements of the arrays, and from the border to elements: of each product both operands, or one of
+    -- them and a partial result. An element of a row-stationary array uses a pixel for its filters and all windows of its row, uses
+    -- a weight along a row of results, and passes on its partial sums. [byte]
+    element_hop_byte,
     -- Bytes sent between units, multiplied by the number of links that they pass; 0 without a network between units. [byte]
     unit_hop_byte,
     -- Bytes sent between dice, multiplied by the number of links that they pass; 0 without a network between dice. [byte]

@@ -1,11 +1,18 @@
 -- Bytes that cross every border of every loop nest. An operand is loaded once per trip of all loops around its tile, except the
 -- innermost loops that do not change it: those of `kept`, and those around them if the loops between run once (Timeloop, Parashar
--- et al. 2019). Partial results have the width of the accumulator and return for every further visit.
+-- et al. 2019). Partial results have the width of the accumulator and return for every further visit, unless they stay in the cells
+-- of an output-stationary array or in the accumulators of an array with stationary weights or inputs (`tile_stationary`).
 -- Grain: loop_nest_id
 CREATE VIEW nest_traffic AS
 WITH reused_nests AS (
     SELECT
         *,
+        -- True if the results of the whole inner tile stay in the cells or accumulators of an array.
+        CASE
+            WHEN dataflow IN ('output_stationary', 'wavefront') THEN row_folds * column_folds = 1e0
+            WHEN dataflow IN ('weight_stationary', 'input_stationary') THEN column_folds * streamed_steps <= accumulator_rows
+            ELSE FALSE
+        END AS keeps_results,
         -- Visits of each operand's tiles across the borders; only weights can stay in a row-stationary array.
         CASE WHEN outer_kept = 'input' THEN 1e0 ELSE outer_trips_n END AS outer_input_visits,
         CASE WHEN outer_kept = 'weight' THEN 1e0 ELSE outer_trips_m END AS outer_weight_visits,
@@ -48,14 +55,20 @@ streamed_nests AS (
             WHEN dataflow = 'input_stationary' THEN column_folds
             ELSE row_folds
         END AS weight_passes,
-        trips_k * CASE WHEN dataflow IN ('output_stationary', 'wavefront') THEN 1e0 ELSE row_folds END AS output_passes,
+        CASE
+            WHEN keeps_results THEN inner_output_visits
+            WHEN dataflow IN ('output_stationary', 'wavefront') THEN trips_k
+            -- Results of one column fold stay in the accumulators for the depth of an inner tile.
+            WHEN dataflow IN ('weight_stationary', 'input_stationary') AND streamed_steps <= accumulator_rows THEN trips_k
+            ELSE trips_k * row_folds
+        END AS output_passes,
         CAST(m AS DOUBLE) * n * k * gemm_count AS macs,
         CASE WHEN draws_from_outer THEN input_passes ELSE inner_input_visits END AS input_arrivals,
         CASE WHEN draws_from_outer THEN weight_passes ELSE inner_weight_visits END AS weight_arrivals,
         -- Further visits of partial results, half a visit if they only arrive; arrays that share a depth add partial results on
         -- arrival (`met_columns`).
         GREATEST(
-            inner_output_visits - 1e0,
+            CASE WHEN draws_from_outer THEN output_passes ELSE inner_output_visits END - 1e0,
             CASE
                 WHEN dataflow IN ('weight_stationary', 'input_stationary')
                     THEN met_columns(CAST(gemm_count AS DOUBLE) * trips_m * trips_n, trips_k, array_count)
@@ -77,7 +90,7 @@ SELECT
     * EXCLUDE (
         outer_input_visits, outer_weight_visits, outer_output_visits, own_input_visits, own_weight_visits, own_output_visits,
         inner_input_visits, inner_weight_visits, inner_output_visits, input_arrivals, weight_arrivals, inner_output_returns, outer_input_byte, outer_weight_byte,
-        outer_output_byte, input_passes, weight_passes, output_passes,
+        outer_output_byte, input_passes, weight_passes, output_passes, keeps_results,
         inner_input_byte, inner_weight_byte, inner_output_byte, macs, trips_m, trips_n, trips_k
     ),
     -- Number of multiply-accumulates of all products of the nest.
@@ -117,33 +130,16 @@ SELECT
             + CAST(m AS DOUBLE) * n * (element_byte + 2e0 * accumulator_byte * (output_passes - 1e0))
         )
     END AS array_byte,
-    -- Bytes between neighbouring elements of the arrays, and from the border to elements: of each product both operands, or one of
-    -- them and a partial result. An element of a row-stationary array uses a pixel for its filters and all windows of its row, uses
-    -- a weight along a row of results, and passes on its partial sums. [byte]
-    CASE
-        WHEN dataflow = 'row_stationary' THEN macs * (
-            element_byte * (
-                ((side - 1e0) * stride + window_side) / NULLIF(side * window_side * element_n, 0e0)
-                + 1e0 / NULLIF(side * strip_images, 0e0)
-            )
-            + accumulator_byte / NULLIF(CAST(element_k AS DOUBLE), 0e0)
-        )
-        WHEN dataflow IN ('output_stationary', 'wavefront') THEN macs * 2e0 * element_byte
-        ELSE macs * (element_byte + accumulator_byte)
-    END AS element_hop_byte,
     -- Memory of the outer tile: both operands double-buffered, and the results. [byte]
     2e0 * element_byte * (CAST(outer_m AS DOUBLE) * outer_k * outer_halo_fraction + CAST(outer_k AS DOUBLE) * outer_n)
     + accumulator_byte * outer_m * outer_n AS outer_tile_byte,
-    -- Memory of the inner tile, without results that stay in one array; in a row-stationary array the weights, pixels and partial
+    -- Memory of the inner tile, without results that stay in the cells or accumulators of an array; in a row-stationary array the weights, pixels and partial
     -- results of every element. [byte]
     CASE
         WHEN dataflow = 'row_stationary' THEN matrix_array_rows * matrix_array_columns * (
             element_byte * (CAST(element_n AS DOUBLE) * element_k + element_k) + accumulator_byte * element_n
         )
         ELSE 2e0 * element_byte * (CAST(inner_m AS DOUBLE) * inner_k * inner_halo_fraction + CAST(inner_k AS DOUBLE) * inner_n)
-            + CASE
-                WHEN dataflow IN ('output_stationary', 'wavefront') AND row_folds * column_folds = 1e0 THEN 0e0
-                ELSE accumulator_byte * inner_m * inner_n
-            END
+            + CASE WHEN keeps_results THEN 0e0 ELSE accumulator_byte * inner_m * inner_n END
     END AS inner_tile_byte
 FROM streamed_nests

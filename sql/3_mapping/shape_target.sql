@@ -34,7 +34,7 @@ WITH placed_shapes AS (
 SELECT
     s.* EXCLUDE (layout, operator_name, executed_layout, efficiency_name, is_native, is_misread, algorithm, is_aliased, known_fault, efficiency_chain),
     -- Layout of the anchor's tensors in memory: `nchw`, `nhwc` or `strided`; on Intel's processors also `aliased` (`linear_call`);
-    -- on GPUs also `nchw_own`, `nchw_wide`, `nhwc_wide` or `nhwc_large` (`depthwise_call`).
+    -- on GPUs also `nchw_own`, `nchw_wide`, `nhwc_wide` or `nhwc_large` (`depthwise_call`, `convolution_call`).
     s.executed_layout AS layout,
     -- ATen operator of the anchor if `efficiency` has rows for the operator, else `*`; `aten._slow_conv2d_forward` for a
     -- convolution that PyTorch on a processor runs as its own matrix product.

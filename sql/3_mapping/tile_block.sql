@@ -30,6 +30,8 @@ WITH sized_blocks AS (
         g.element_byte,
         g.stages,
         g.is_staged,
+        g.has_own_memory,
+        g.fetches_tiles,
         g.array_clock_hz,
         g.filled_fraction,
         g.fed_array_hz,

@@ -33,6 +33,7 @@ WITH counted_tiles AS (
         g.element_byte,
         g.stages,
         g.tile_memory_byte_per_s,
+        g.fetches_tiles,
         g.exposed_fill,
         g.longest_fill_s,
         g.start_s,
@@ -75,7 +76,7 @@ filled_tiles AS (
 
 SELECT
     * EXCLUDE (
-        is_continued, turns, tile_memory_byte_per_s, exposed_fill, longest_fill_s, start_s, wave_quantization_fraction, tile_m,
+        is_continued, turns, tile_memory_byte_per_s, fetches_tiles, exposed_fill, longest_fill_s, start_s, wave_quantization_fraction, tile_m,
         tile_n, tile_k, tile_count, step_s, padded_k, fill_k, waves, effective_waves, steady_s, fill_s, begin_s, computing_s,
         filling_s
     ),
@@ -104,5 +105,11 @@ SELECT
     -- Rate at which all units together stream `stream_byte`; null when unknown. [byte/s]
     CAST(NULL AS DOUBLE) AS stream_byte_per_s,
     -- Time of the tiles, filling and draining included, before other bounds apply. [s]
-    computing_s + filling_s + turns * begin_s AS tiled_s
+    computing_s + filling_s + turns * begin_s AS tiled_s,
+    -- Bytes that units fetch from a shared memory into their own: the operands of every tile; 0 without both. [byte]
+    CASE
+        WHEN fetches_tiles
+            THEN element_byte * gemm_count * k * (m * CEIL(n / NULLIF(tile_n, 0e0)) + n * CEIL(m / NULLIF(tile_m, 0e0)))
+        ELSE 0e0
+    END AS fetch_byte
 FROM filled_tiles

@@ -3,25 +3,25 @@
 -- Grain: run, shape_id, hardware, step_id, candidate
 CREATE VIEW tile_step AS
 WITH all_steps AS (
-    SELECT *, 1e0 AS halo_fraction FROM tile_listed
+    SELECT *, CAST(NULL AS DOUBLE) AS array_byte FROM tile_listed
     UNION ALL
-    SELECT *, 1e0 FROM tile_square
+    SELECT *, 0e0, CAST(NULL AS DOUBLE) FROM tile_square
     UNION ALL
     SELECT * FROM tile_stationary
     UNION ALL
     SELECT * FROM tile_wavefront
     UNION ALL
-    SELECT *, 1e0 FROM tile_direct
+    SELECT *, 0e0, CAST(NULL AS DOUBLE) FROM tile_direct
     UNION ALL
-    SELECT *, 1e0 FROM tile_query_block
+    SELECT *, 0e0, CAST(NULL AS DOUBLE) FROM tile_query_block
 ),
 
 tiled_steps AS (
     SELECT
         *,
         COALESCE(
-            element_byte * gemm_count
-            * (m * k * halo_fraction * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
+            array_byte - carried_byte,
+            element_byte * gemm_count * (m * k * CEIL(n / NULLIF(tile_n, 0e0)) + k * n * CEIL(m / NULLIF(tile_m, 0e0))), 0e0
         ) + carried_byte AS reload_byte
     FROM all_steps
 )
@@ -29,12 +29,13 @@ tiled_steps AS (
 SELECT
     * EXCLUDE (
         stages, tiled_s, unit_tile_count, kept_result_byte, carried_byte, load_byte_per_s,
-        stream_byte_per_s, reload_byte, stream_byte, halo_fraction
+        stream_byte_per_s, reload_byte, stream_byte, array_byte, fetch_byte
     ),
     -- Number of units that get work.
     LEAST(tile_count / NULLIF(unit_tile_count, 0e0), tile_unit_count) AS units_allocated,
-    -- Bytes that the tiles load from the last-level cache: every tile loads its operands again, but pixels that several windows
-    -- share count once per tile of an array; 0 without tiles. [byte]
+    -- Bytes that the tiles load from the memories next to the units or, without these, from the last-level cache: every tile loads its
+    -- operands again, but pixels that several windows share count once per tile of an array without a memory of its own; 0 without
+    -- tiles. [byte]
     reload_byte,
     -- Time to load `reload_byte`; 0 when the bandwidth is unknown. [s]
     COALESCE(reload_byte / NULLIF(load_byte_per_s, 0e0), 0e0) AS reload_s,
@@ -49,5 +50,7 @@ SELECT
     -- Time of the arithmetic at full efficiency, utilization included. [s]
     GREATEST(tiled_s, flops / NULLIF(peak_ops_per_s, 0e0)) AS ideal_s,
     -- Number of threads of a block of vector units; null for tiles, whose threads are in `arithmetic_tile`.
-    CAST(NULL AS DOUBLE) AS block_threads
+    CAST(NULL AS DOUBLE) AS block_threads,
+    -- Bytes that units fetch from a memory shared by all units into their own; 0 without both memories. [byte]
+    fetch_byte
 FROM tiled_steps

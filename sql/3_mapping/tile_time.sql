@@ -25,6 +25,8 @@ SELECT
     SUM(reload_byte) AS reload_byte,
     -- Time to load `reload_byte`. [s]
     SUM(reload_s) AS reload_s,
+    -- Bytes that units fetch from a memory shared by all units into their own. [byte]
+    SUM(fetch_byte) AS fetch_byte,
     -- Bytes that stream from the tile memory to the arithmetic. [byte]
     SUM(stream_byte) AS stream_byte,
     -- Time to stream `stream_byte`. [s]

@@ -42,6 +42,14 @@ timed_tiles AS (
         element_byte * m * k * halo_fraction * CEIL(n / NULLIF(tile_n, 0e0)) AS loaded_row_byte,
         element_byte * k * n * CEIL(m / NULLIF(tile_m, 0e0)) AS loaded_column_byte,
         m * n * (CASE WHEN is_staged THEN element_byte ELSE 0e0 END + 4e0 * (split_k - 1e0)) AS carried_result_byte,
+        gemm_count * (loaded_row_byte + loaded_column_byte + carried_result_byte) AS loaded_byte,
+        CEIL(n / NULLIF(tile_n, 0e0)) AS blocks_across,
+        -- Share of the loads of rows that are fetched: a block's rows once for all blocks of a unit in a line, if the whole depth fits.
+        CASE
+            WHEN tile_k < slice_k THEN 1e0
+            ELSE CEIL(blocks_across / NULLIF(LEAST(blocks_across, CEIL(tile_count / NULLIF(block_tiles * tile_unit_count, 0e0))), 0e0))
+                / NULLIF(blocks_across, 0e0)
+        END AS fetched_fraction,
         element_byte * m * k * CASE WHEN holds_rows THEN CEIL(n / NULLIF(tile_n, 0e0)) ELSE product_count_n END AS streamed_row_byte,
         element_byte * k * n * product_count_m AS streamed_column_byte,
         m * n * (element_byte + 8e0 * (slab_count - 1e0)) AS streamed_result_byte
@@ -50,12 +58,12 @@ timed_tiles AS (
 
 SELECT
     * EXCLUDE (
-        is_staged, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s, load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte,
-        stream_memory_byte, wave_quantization_fraction, split_k, listed_k, array_rows, array_columns, tile_m, tile_n, tile_k,
-        block_tiles, product_count_m, product_count_n, slice_k, slab_count, slab_k, kept_result_byte, holds_rows, block_byte,
-        step_byte, overflowing_level, tile_count, waves, effective_waves, cycles, combining_rounds, round_s, whole_m, whole_n,
-        halo_fraction, loaded_row_byte, loaded_column_byte, carried_result_byte, streamed_row_byte, streamed_column_byte,
-        streamed_result_byte
+        is_staged, has_own_memory, fetches_tiles, array_clock_hz, filled_fraction, fed_array_hz, tile_memory_byte_per_s,
+        load_unit_byte_per_s, stream_unit_byte_per_s, tile_memory_byte, stream_memory_byte, wave_quantization_fraction, split_k,
+        listed_k, array_rows, array_columns, tile_m, tile_n, tile_k, block_tiles, product_count_m, product_count_n, slice_k, slab_count,
+        slab_k, kept_result_byte, holds_rows, block_byte, step_byte, overflowing_level, tile_count, waves, effective_waves, cycles,
+        combining_rounds, round_s, whole_m, whole_n, halo_fraction, loaded_row_byte, loaded_column_byte, carried_result_byte, loaded_byte,
+        blocks_across, fetched_fraction, streamed_row_byte, streamed_column_byte, streamed_result_byte
     ),
     -- Rows of the tile; null without a tile.
     tile_m,
@@ -93,6 +101,16 @@ SELECT
         AS stream_byte_per_s,
     -- Time of the tiles, filling and draining included, before other bounds apply. [s]
     cycles / NULLIF(LEAST(array_clock_hz * filled_fraction, fed_array_hz), 0e0) + combining_rounds * round_s AS tiled_s,
-    -- Share of a tile's columns of input that is loaded; overlapping windows share the rest.
-    halo_fraction
+    -- Bytes that units fetch from a shared memory into their own: operands of the blocks, and partial results of a split reduction;
+    -- 0 without both memories. [byte]
+    CASE WHEN fetches_tiles THEN loaded_byte - gemm_count * loaded_row_byte * (1e0 - fetched_fraction) ELSE 0e0 END AS fetch_byte,
+    -- Bytes that the arrays load from the tile memory or, without one, from the last-level cache: the operands of every array tile, of
+    -- which a memory of their own streams a matrix, and partial results; the blocks, if software moves them. [byte]
+    CASE
+        WHEN is_staged THEN loaded_byte
+        ELSE gemm_count * (
+            streamed_row_byte * CASE WHEN has_own_memory THEN 1e0 ELSE halo_fraction END + streamed_column_byte
+            + 8e0 * m * n * (slab_count - 1e0) + CASE WHEN has_own_memory THEN 0e0 ELSE carried_result_byte END
+        )
+    END AS array_byte
 FROM timed_tiles

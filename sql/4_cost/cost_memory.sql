@@ -6,7 +6,7 @@ CREATE VIEW cost_memory AS
 SELECT
     *,
     -- Time of the slowest memory level. [s]
-    GREATEST(untiled_s, reload_s, staged_stream_s) AS memory_s,
+    GREATEST(untiled_s, reload_s, fetch_s, staged_stream_s) AS memory_s,
     -- Memory level that takes `memory_s`, the outermost in a tie: `dram`, the last-level cache or the tile memory; `latency`
     -- (dependent accesses), `row` (blocks of a normalization), `flight` (loads in flight) or `thread` (few threads).
     CASE memory_s
@@ -16,9 +16,10 @@ SELECT
         WHEN row_s THEN 'row'
         WHEN flight_s THEN 'flight'
         WHEN thread_s THEN 'thread'
+        WHEN fetch_s THEN cache_level
         WHEN reload_s THEN COALESCE(tile_memory_level, cache_level)
         WHEN staged_stream_s THEN stream_level
     END AS memory_level,
     -- Energy of all traffic; null when a coefficient is missing. [J]
-    untiled_energy_j + reload_energy_j + stream_energy_j AS memory_energy_j
+    untiled_energy_j + reload_energy_j + fetch_energy_j + stream_energy_j AS memory_energy_j
 FROM cost_stream

@@ -8,7 +8,7 @@ SELECT
     compute_energy_j + memory_energy_j AS dynamic_energy_j,
     -- Part of `dynamic_energy_j` that falls with the voltage: arithmetic, the last-level cache and the memories next to the units;
     -- null when a coefficient is missing. [J]
-    compute_energy_j + cache_energy_j + reload_energy_j + stream_energy_j AS clocked_energy_j,
+    compute_energy_j + cache_energy_j + reload_energy_j + fetch_energy_j + stream_energy_j AS clocked_energy_j,
     -- Time of the slowest memory on the units' clock: the last-level cache and the memories next to the units. [s]
-    GREATEST(cache_s, reload_s, staged_stream_s) AS clocked_memory_s
+    GREATEST(cache_s, reload_s, fetch_s, staged_stream_s) AS clocked_memory_s
 FROM cost_compute

@@ -13,4 +13,4 @@ SELECT
     CASE WHEN is_staged THEN 0e0 ELSE stream_s END AS feed_s,
     -- Energy of the first level that is not part of an operation's energy; null when a coefficient is missing. [J]
     level_energy(stream_level, stream_byte, stream_j_per_byte) AS stream_energy_j
-FROM cost_reload
+FROM cost_fetch

@@ -11,7 +11,7 @@ WITH chosen_tiles AS (
         -- Sail refuses in an aggregate.
         ANY_VALUE(COLUMNS(* EXCLUDE (
             run, shape_id, hardware, candidate, matrix_ideal_s, direct_ideal_s, matrix_op_s,
-            direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, stream_byte, stream_s, units_allocated,
+            direct_op_s, matrix_naive_s, direct_naive_s, product_energy_j, reload_byte, reload_s, fetch_byte, stream_byte, stream_s, units_allocated,
             first_level_s, compute_s, slowest_memory_s, tile_energy_j, dynamic_energy_j, unlimited_s, rank_s,
             fitting_groups, group_count, library_cached_byte
         ))),
@@ -27,6 +27,7 @@ WITH chosen_tiles AS (
         NULLIF(MIN_BY(COALESCE(product_energy_j, -1e0), rank_s), -1e0) AS chosen_product_energy_j,
         MIN_BY(reload_byte, rank_s) AS chosen_reload_byte,
         MIN_BY(reload_s, rank_s) AS chosen_reload_s,
+        MIN_BY(fetch_byte, rank_s) AS chosen_fetch_byte,
         MIN_BY(stream_byte, rank_s) AS chosen_stream_byte,
         MIN_BY(stream_s, rank_s) AS chosen_stream_s,
         MIN_BY(units_allocated, rank_s) AS chosen_units_allocated
@@ -36,8 +37,9 @@ WITH chosen_tiles AS (
 
 SELECT
     * EXCLUDE (
-        number_fault, vector_step_count, candidate_count, chosen_candidate, chosen_matrix_ideal_s, chosen_direct_ideal_s, chosen_matrix_op_s, chosen_direct_op_s,
-        chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
+        number_fault, vector_step_count, candidate_count, chosen_candidate, chosen_matrix_ideal_s, chosen_direct_ideal_s, chosen_matrix_op_s,
+        chosen_direct_op_s, chosen_matrix_naive_s, chosen_direct_naive_s, chosen_product_energy_j, chosen_reload_byte, chosen_reload_s,
+        chosen_fetch_byte, chosen_stream_byte, chosen_stream_s, chosen_units_allocated
     ),
     -- Reason why the kernel has no answer: an impossible number of the part, a step without a rate, or a memory too small for any
     -- tile of its products; else null. In attention by blocks of queries, steps between the two products count as parts of the
@@ -61,6 +63,8 @@ SELECT
     GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
     -- Time to load `reload_byte`. [s]
     GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,
+    -- Bytes that units fetch from a memory shared by all units into their own; 0 without both memories. [byte]
+    COALESCE(chosen_fetch_byte, 0e0) AS fetch_byte,
     -- Bytes that stream between the memories next to the units and the arithmetic; 0 if stream buffers are not modelled. [byte]
     GREATEST(COALESCE(chosen_stream_byte, 0e0) + vector_stream_byte, passing_byte) AS stream_byte,
     -- Time to stream `stream_byte`. [s]

@@ -18,13 +18,14 @@ SELECT
         t.direct_naive_s + p.vector_naive_s
     ) AS compute_s,
     -- Time of the slowest memory level with the tile. [s]
-    GREATEST(p.untiled_s, t.reload_s, p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
+    GREATEST(p.untiled_s, t.reload_s, fetch_time(t.fetch_byte, p.cache_byte_per_s), p.staged_load_s, CASE WHEN p.is_staged THEN first_level_s ELSE 0e0 END)
         AS slowest_memory_s,
     -- Energy of the products and of the memories next to the units; null when a coefficient is missing. [J]
     t.product_energy_j
     + reload_energy(
         p.tile_memory_level, p.tile_j_per_byte, p.cache_level, p.cache_j_per_byte, GREATEST(t.reload_byte, p.staged_byte), p.moved_byte
     )
+    + fetch_energy(t.fetch_byte, p.moved_byte, p.cache_j_per_byte)
     + level_energy(p.stream_level, GREATEST(t.stream_byte + p.vector_stream_byte, p.passing_byte), p.stream_j_per_byte)
         AS tile_energy_j,
     -- Energy of arithmetic and traffic; null when a coefficient is missing. [J]

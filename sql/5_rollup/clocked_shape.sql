@@ -33,9 +33,10 @@ paused_times AS (
 
 SELECT
     * EXCLUDE (
-        tdp_w, static_w, clocking_w, standby_w, run_static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j, reload_energy_j, stream_energy_j,
-        memory_energy_j, dynamic_energy_j, clocked_energy_j, issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square,
-        clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w, pause_ratio
+        tdp_w, static_w, clocking_w, standby_w, run_static_w, product_energy_j, vector_energy_j, compute_energy_j, cache_energy_j,
+        reload_energy_j, fetch_energy_j, stream_energy_j, memory_energy_j, dynamic_energy_j, clocked_energy_j,
+        issue_s, run_clocked_j, run_memory_j, is_energy_known, voltage_square, clocked_s, beside_s, host_s, least_busy_s, needed_s, limit_w,
+        pause_ratio
     ),
     -- Square of the ratio of the voltage to the voltage at the reference clock: the factor on the energy of arithmetic and of
     -- on-chip memories.
@@ -56,10 +57,12 @@ SELECT
     cache_energy_j * voltage_square AS cache_energy_j,
     -- Energy of the memories next to the units at the voltage of the run; null when a coefficient is missing. [J]
     reload_energy_j * voltage_square AS reload_energy_j,
+    -- Energy of repeated fetches from the shared memory at the voltage of the run; null when a coefficient is missing. [J]
+    fetch_energy_j * voltage_square AS fetch_energy_j,
     -- Energy of the first level at the voltage of the run; null when a coefficient is missing. [J]
     stream_energy_j * voltage_square AS stream_energy_j,
     -- Energy of all traffic at the voltage of the run; null when a coefficient is missing. [J]
-    memory_energy_j - (cache_energy_j + reload_energy_j + stream_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
+    memory_energy_j - (cache_energy_j + reload_energy_j + fetch_energy_j + stream_energy_j) * (1e0 - voltage_square) AS memory_energy_j,
     -- Energy of arithmetic and traffic at the voltage of the run; null when a coefficient is missing. [J]
     dynamic_energy_j - clocked_energy_j * (1e0 - voltage_square) AS dynamic_energy_j,
     -- Time that the kernel keeps the device busy at the clock of the run, pauses included. [s]

@@ -110,7 +110,8 @@ SELECT
     static_w,
     tdp_w,
     clock_fraction,
-    -- Highest power of any kernel while it keeps the device busy; null when a coefficient is missing. [W]
+    -- Highest power of any kernel while it keeps the device busy; null when a coefficient is missing. It may exceed `tdp_w`, because
+    -- the limit applies to the average power of the run. [W]
     static_w + peak_dynamic_w AS peak_power_w,
     -- Share of the units' peak that remains after losses from tile shapes and partial waves, averaged over busy time.
     utilized_s / NULLIF(busy_s, 0e0) AS utilization_fraction,

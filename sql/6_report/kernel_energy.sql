@@ -25,8 +25,8 @@ SELECT
     k.dram_energy_j + k.reorder_energy_j AS dram_energy_j,
     k.cache_level,
     k.moved_byte,
-    -- Energy of the last-level cache, loads of tiles from this cache included; null when a coefficient is missing. [J]
-    k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END AS cache_energy_j,
+    -- Energy of the last-level cache, loads of tiles from this cache and fetches by the units included; null when a coefficient is missing. [J]
+    k.cache_energy_j + k.fetch_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END AS cache_energy_j,
     k.tile_memory_level,
     k.reload_byte,
     -- Energy of the memories next to the units; null when a coefficient is missing. [J]

@@ -29,6 +29,7 @@ SELECT
     dram_s,
     cache_s,
     reload_s,
+    fetch_s,
     memory_s,
     memory_level,
     serial_s,

@@ -54,7 +54,7 @@ SELECT
     -- Bytes that cross into or out of the level. [byte]
     CASE k.border
         WHEN 'dram' THEN k.dram_byte + k.reorder_byte + k.library_written_byte
-        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.moved_byte, k.reload_byte) ELSE k.moved_byte END
+        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.moved_byte, k.reload_byte) ELSE GREATEST(k.moved_byte, k.fetch_byte) END
         WHEN 'tile' THEN k.reload_byte
         ELSE k.stream_byte
     END AS level_byte,
@@ -68,7 +68,7 @@ SELECT
     -- Time to move the level's bytes. [s]
     CASE k.border
         WHEN 'dram' THEN k.dram_s + k.reorder_s + k.library_s
-        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.cache_s, k.reload_s) ELSE k.cache_s END
+        WHEN 'cache' THEN CASE WHEN k.tile_memory_level IS NULL THEN GREATEST(k.cache_s, k.reload_s) ELSE GREATEST(k.cache_s, k.fetch_s) END
         WHEN 'tile' THEN k.reload_s
         ELSE k.stream_s
     END AS level_s,
@@ -76,7 +76,7 @@ SELECT
     -- missing. [J]
     CASE k.border
         WHEN 'dram' THEN k.dram_energy_j + k.reorder_energy_j + k.library_energy_j
-        WHEN 'cache' THEN k.cache_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END
+        WHEN 'cache' THEN k.cache_energy_j + k.fetch_energy_j + CASE WHEN k.tile_memory_level IS NULL THEN k.reload_energy_j ELSE 0e0 END
         WHEN 'tile' THEN k.reload_energy_j
         ELSE k.stream_energy_j
     END AS level_j,

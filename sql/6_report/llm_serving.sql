@@ -98,8 +98,8 @@ SELECT
     d.sample_j AS token_j,
     -- Output tokens per joule; null when a coefficient is missing. [1/J]
     1e0 / NULLIF(d.sample_j, 0e0) AS tokens_per_j,
-    -- Price of a million output tokens, without their prompts; null when unknown. [USD]
-    d.sample_usd * 1e6 AS million_output_tokens_usd,
+    -- Price of a million output tokens in decode alone, without their prompts; null when unknown. [USD]
+    d.sample_usd * 1e6 AS million_decode_tokens_usd,
     -- Price of a million prompt tokens; null when unknown. [USD]
     d.price_usd_per_hour * d.device_count / 3600e0 * d.batch_ttft_s / NULLIF(d.batch * d.prompt_tokens, 0) * 1e6
         AS million_prompt_tokens_usd,

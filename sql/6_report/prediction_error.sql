@@ -1,6 +1,7 @@
 -- Predicted and measured time of every measurement whose model is ingested, whose part is known and whose conditions are among the
 -- scenarios. Measurements on several parts at once, of a server or at an unknown batch are left out. `charz validate` compares
--- every measured condition without adding scenarios.
+-- every measured condition without adding scenarios. Both predict the policy that ran (`measured_model`), so a measurement of `fp32`
+-- under TF32 if its backend allows TF32 by default.
 -- Grain: measurement_id, scenario_id
 CREATE VIEW prediction_error AS
 SELECT
@@ -35,6 +36,6 @@ FROM measurement AS x
 INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id AND i.match = 'matched'
 INNER JOIN model AS m ON m.model = i.model
 INNER JOIN model_latency AS c
-    ON c.model = m.model AND c.hardware = x.hardware AND c.backend = x.backend AND c.precision = x.precision AND c.batch = x.batch
+    ON c.model = m.model AND c.hardware = x.hardware AND c.backend = x.backend AND c.precision = i.precision AND c.batch = x.batch
     AND c.memory_format = x.memory_format AND c.phase <> 'decode' AND c.sequence = COALESCE(x.sequence, m.default_sequence)
 WHERE x.latency_s > 0e0 AND x.device_count = 1 AND x.mode IN ('run', 'single_stream')

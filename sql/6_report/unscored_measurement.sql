@@ -6,6 +6,7 @@ WITH asked_measurements AS (
         x.*,
         i.model AS ingested_model,
         i.match,
+        i.precision AS policy,
         COALESCE(x.sequence, m.default_sequence) AS asked_sequence
     FROM measurement AS x
     INNER JOIN measured_model AS i ON i.measurement_id = x.measurement_id
@@ -16,10 +17,10 @@ answered_measurements AS (
     SELECT DISTINCT x.measurement_id, r.run.scenario_id IS NOT NULL AS has_scenario, s.hardware IS NOT NULL AS has_support
     FROM asked_measurements AS x
     LEFT JOIN run AS r
-        ON r.run.model = x.ingested_model AND r.run.backend = x.backend AND r.run.precision = x.precision AND r.run.batch = x.batch
+        ON r.run.model = x.ingested_model AND r.run.backend = x.backend AND r.run.precision = x.policy AND r.run.batch = x.batch
         AND r.memory_format = x.memory_format AND r.phase <> 'decode' AND r.run.sequence = x.asked_sequence
     LEFT JOIN part_support AS s
-        ON s.hardware = x.hardware AND s.backend = x.backend AND s.precision = x.precision
+        ON s.hardware = x.hardware AND s.backend = x.backend AND s.precision = x.policy
 ),
 
 reasons AS (
@@ -35,7 +36,7 @@ reasons AS (
             WHEN x.hardware IS NULL THEN 'part not in the catalog'
             WHEN x.match = 'none' THEN 'model not ingested'
             WHEN x.match = 'refused' THEN 'ingested model of other parameters'
-            WHEN NOT a.has_support THEN CONCAT('part does not run ', x.backend, ' in ', x.precision)
+            WHEN NOT a.has_support THEN CONCAT('part does not run ', x.backend, ' in ', x.policy)
             WHEN NOT a.has_scenario THEN 'no such scenario'
         END AS reason
     FROM asked_measurements AS x

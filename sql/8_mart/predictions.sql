@@ -1,5 +1,6 @@
--- Predicted against measured time of every measurement of a stored run. Key: measurement_id, scenario_id; the first is of
--- `mart.measurements`, and model, hardware and scenario_id are of `mart.runs`.
+-- Predicted against measured time of every measurement of a stored run. Both times are of one precision policy: for a measurement
+-- labelled `fp32`, the one in which its backend runs single precision by default, which may be TF32. Key: measurement_id, scenario_id;
+-- the first is of `mart.measurements`, and model, hardware and scenario_id are of `mart.runs`.
 -- Grain: measurement_id, scenario_id
 CREATE VIEW predictions AS
 SELECT

@@ -1,5 +1,5 @@
--- Time, energy, memory and cost of every stored run on every part, from answers at hand. Key: model, hardware, scenario_id; model is of
--- `mart.models`, hardware of `mart.parts`.
+-- Time, energy, memory and cost of every stored run on every part, from answers at hand. The times of compute, memory, power, team
+-- and overhead add up to `latency_s`. Key: model, hardware, scenario_id; model is of `mart.models`, hardware of `mart.parts`.
 -- Grain: model, hardware, scenario_id
 CREATE VIEW runs AS
 WITH usual_runs AS (
@@ -27,6 +27,7 @@ default_runs AS (
         model,
         hardware,
         scenario_id,
+        distance > 0 AS is_fallback,
         ROW_NUMBER() OVER (PARTITION BY model, hardware ORDER BY distance, bits DESC, latency_s, scenario_id) AS place
     FROM usual_runs
 )
@@ -44,8 +45,11 @@ SELECT
     c.memory_format,
     c.power,
     -- True for one run of each model on each part: the run that a question means which names no condition (`mart.parts`). If the file
-    -- does not store that run, the one of the same backend, else of any, in the widest numbers at the default sizes of the model.
+    -- does not store that run, the one of the same backend, else of any, in the widest numbers at the default sizes of the model; then
+    -- `is_fallback` is true.
     d.place IS NOT NULL AS is_default,
+    -- True for a default run whose backend or precision is not the one that a question means, because the file does not store that run.
+    COALESCE(d.is_fallback, FALSE) AS is_fallback,
     c.latency_s,
     l.p10_s,
     l.p90_s,
@@ -53,10 +57,13 @@ SELECT
     c.bottleneck,
     l.compute_s,
     l.memory_s,
+    l.power_s,
+    l.team_s,
     l.overhead_s,
     c.utilization_fraction,
     c.energy_j,
     c.energy_per_sample_j,
+    e.average_power_w,
     c.edp_js,
     c.energy_scope,
     c.macs,
@@ -74,6 +81,7 @@ SELECT
     t.model IS NOT NULL AS is_at_hand
 FROM answer.model_report AS c
 LEFT JOIN answer.model_latency AS l ON l.model = c.model AND l.hardware = c.hardware AND l.scenario_id = c.scenario_id
+LEFT JOIN answer.model_energy AS e ON e.model = c.model AND e.hardware = c.hardware AND e.scenario_id = c.scenario_id
 LEFT JOIN answer.target_cost AS t ON t.model = c.model AND t.hardware = c.hardware AND t.scenario_id = c.scenario_id
 LEFT JOIN default_runs AS d
     ON d.model = c.model AND d.hardware = c.hardware AND d.scenario_id = c.scenario_id AND d.place = 1

@@ -95,6 +95,8 @@ def test_bad_input_gets_one_line(charz: Charz, tmp_path: Path, arguments: list[s
         (["report", "resnet81", "--on", "t4"], ["unknown model", "resnet18", "charz ingest"]),
         (["report", "resnet18", "--on", "rtx4099"], ["unknown part", "charz hardware list"]),
         (["report", "resnet18", "--on", "zzqq"], ["unknown part: zzqq. No part has a similar name. `charz hardware list` shows all."]),
+        (["report", "small"], ["Missing option '--on'. models: ", "; parts: a10, ", "more. `charz report --help-all`"]),
+        (["report", "--on", "t4"], ["Missing argument 'model'. models: "]),
         (["export", "x", "--hardware", "t4"], ["No such option: --hardware. charz export calls it --on."]),
         (["--format", "json", "models"], ["--format follows a command: charz COMMAND --format FORMAT."]),
         (["--help-all"], ["No such option: --help-all", "`charz --help` lists every command."]),

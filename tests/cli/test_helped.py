@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -78,3 +79,12 @@ def test_help_all_needs_no_argument(charz: Charz) -> None:
 
 def test_every_command_has_both_helps() -> None:
     assert all(isinstance(_command(name)[0], helped.Command) for name in EVERY)
+
+
+def test_every_option_that_a_help_names_exists() -> None:
+    """Options in backticks or in sentences, of any command, are spelled as a command spells them."""
+    commands = [_command(name)[0] for name in EVERY]
+    options = {flag for command in commands for p in command.params for flag in p.opts} | {"--help", "--help-all", *COMMON}
+    texts = [EVERY[name].help for name in EVERY] + [str(getattr(p, "help", "")) for command in commands for p in command.params]
+    named = {flag for text in texts for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)}
+    assert len(named) > 20 and named <= options, named - options

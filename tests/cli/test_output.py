@@ -334,3 +334,5 @@ def test_one_section_is_printed_without_heading_and_names_the_others(monkeypatch
     assert said == ["this is --section steps; other sections: time, memory"]
     whole = answered(True)
     assert [word in whole for word in ("Steps\n=====", "Time\n====", "Memory\n======")] == [True] * 3 and len(said) == 1
+    monkeypatch.setattr(options, "rows_of", lambda *_, section, **__: Rows(("split", "launch"), [(section, "trl sft")]))
+    assert "trl sft" in answered(False) and len(said) == 1  # sections have no commands

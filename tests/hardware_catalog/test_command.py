@@ -88,6 +88,16 @@ def test_check_lists_every_fault(capsys: pytest.CaptureFixture[str], write_part:
     assert [line.split(": ")[1] for line in out.splitlines()[1:]] == ["memory.dram.bandwidth_byte_per_s.unit", "family"]
 
 
+def test_check_lists_faults_of_the_format_and_of_the_content_together(
+    capsys: pytest.CaptureFixture[str], write_part: Callable[..., Path]
+) -> None:
+    """An unknown field and a fault that only the catalog shows. A place is named once."""
+    broken = write_part({"family: gpu": "family: apu\nspeed: 1", "unit: byte/s": "unit: ops/s"})
+    code, out, _ = charz(capsys, "hardware", "check", broken, "--format", "csv")
+    assert code == 1
+    assert [line.split(": ")[1] for line in out.splitlines()[1:]] == ["speed", "memory.dram.bandwidth_byte_per_s.unit", "family"]
+
+
 def test_a_file_is_checked_without_reading_the_catalog_or_making_triggers(
     write_part: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

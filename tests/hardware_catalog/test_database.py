@@ -79,6 +79,12 @@ def test_an_ambiguous_name_lists_its_candidates(connection: duckdb.DuckDBPyConne
         names.resolve(connection, "h100")
 
 
+def test_the_end_of_a_name_means_no_other_kind_of_part(connection: duckdb.DuckDBPyConnection) -> None:
+    """`cortex_a78ae_orin` ends like the name of a Jetson, whose processor it is."""
+    with pytest.raises(CharzError, match="several parts have this name: orin.*jetson_agx_orin_64"):
+        names.resolve(connection, "orin")
+
+
 def test_an_unknown_name_lists_the_nearest(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(CharzError, match="rtx4090"):
         names.resolve(connection, "rtx4095")

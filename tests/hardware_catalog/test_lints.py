@@ -248,7 +248,7 @@ def test_duplicate_ids_in_the_catalog(tmp_path: Path) -> None:
         ("efficiency", "1,*,*,*,aten.gelu,*,*,memory,0.5,0,assumption,assumed,", r"write the class of the operator"),
         (
             "hardware_family",
-            "cpu,sequential,,true,false,false,i7_13700k,,,assumption,assumed",
+            "cpu,sequential,,true,false,false,,i7_13700k,,,assumption,assumed",
             r"family: gpu: write one of cpu, or add the family",
         ),
         (

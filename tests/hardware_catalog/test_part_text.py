@@ -75,6 +75,33 @@ def test_a_template_has_no_fault(family: str, tmp_path: Path, catalog: Catalog) 
     assert arrays == {"tpu": {(128, 128)}, "kpu": {(32, 32)}, "npu": {(16, 16)}}.get(family, {(None, None)})
 
 
+def test_efficiencies_of_a_part_of_ones_own(few_parts: Path, tmp_path: Path) -> None:
+    """A template shows them as comments; a stated share is a row for every backend and class, comes back in a dump, counts in answers, and
+    leaves with the part."""
+    path = tmp_path / "mine.yaml"
+    rows = "SELECT resource, backend, maximum_fraction, efficiency_id >= 1000000 FROM efficiency WHERE scope = 'hardware:mine' ORDER BY 1"
+    with charz.open(shutil.copy(few_parts, tmp_path)) as session:
+        text = session.hardware.template("kpu", id="mine")
+        (line,) = (line for line in text.splitlines() if line.startswith("  # matrix: {value: 0.95, unit: fraction,"))
+        assert "\nefficiency:\n" in text and line.endswith("# Share of the rate of its tiles that a large kernel on the matrix units reaches")
+        path.write_text(text.replace(line, line.replace("# ", "", 1).replace("0.95", "0.5")))
+        session.hardware.add(path)
+        assert session.sql(rows).rows() == [("matrix", "*", 0.5, True)]
+        chain = "part_backend JOIN chain_efficiency USING (efficiency_chain)"
+        assert session.sql(f"SELECT DISTINCT matrix_fraction FROM {chain} WHERE hardware = 'mine'").rows() == [(0.5,)]
+        again = session.hardware.dump("mine", id="again")
+        assert "\nefficiency:\n  matrix: {value: 0.5, unit: fraction, source: \"mine_datasheet\", confidence: assumed}\n" in again
+        session.hardware.remove("mine")
+        assert session.sql(rows).is_empty()
+    for wrong, fault in (("1.5", "a share of a peak is above 0 and at most 1"), ("0", "a share of a peak is above 0")):
+        path.write_text(text.replace(line, line.replace("# ", "", 1).replace("0.95", wrong)))
+        with pytest.raises(CharzError, match=f"efficiency.matrix: {wrong}: {fault}"):
+            loader.load_part(path)
+    path.write_text(text.replace("\nefficiency:\n", "\nefficiency:\n  speed: {}\n"))
+    with pytest.raises(CharzError, match="write a mapping with matrix, vector, memory, overlap"):
+        loader.load_part(path)
+
+
 def test_a_template_is_of_another_part_where_that_of_the_family_is_gone(few_parts: Path) -> None:
     with charz.open(few_parts) as session:
         assert session.sql("SELECT * FROM hardware WHERE hardware = 'hailo8'").is_empty()

@@ -24,6 +24,7 @@ def test_a_type_error_within_a_constructor_is_no_missing_argument() -> None:
     ("name", "line"),
     [
         ("gpt2", "not a torchvision model: gpt2. `charz ingest hf:gpt2` names one."),
+        ("llama3.1_8b", "unknown model: llama3.1_8b. Nearest: hf:llama-3.1-8b, hf:llama-3.2-1b, hf:llama-3.1-70b. `charz ingest hf:llama-3.1-8b` names one."),
         ("mixer_b16_224", "not a torchvision model: mixer_b16_224. `charz ingest timm:mixer_b16_224` names one."),
         ("resnet19", "unknown model: resnet19. Nearest: resnet18"),
     ],

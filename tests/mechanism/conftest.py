@@ -32,7 +32,7 @@ USUAL: Record = {
     "scenario_id": 1, "shape_id": 0, "kernel_id": 0, "operator_id": 0, "tensor_id": 0, "step_id": 0, "candidate": 0,
     "logit_tokens": 0, "logit_power": 0, "chunk_factor": 1.0, "chunk_count": 1.0, "launch_s": 0.0, "launch_share": 1.0,
     "convert_s": 0.0, "cache_convert_ops": 0.0,
-    "reread_cache_byte": 0.0, "fallback_operations": 1.0,
+    "fetch_byte": 0.0, "fetch_s": 0.0, "fetch_energy_j": 0.0, "reread_cache_byte": 0.0, "fallback_operations": 1.0,
     "library_written_byte": 0.0, "library_s": 0.0, "library_energy_j": 0.0, "device_count": 1, "reserve_fraction": 0.0, "exchange_s": 0.0,
     "weight_host_fraction": 0.0, "cache_host_fraction": 0.0, "input_host_fraction": 0.0, "host_input_byte": 0.0,
     "host_weight_byte": 0.0, "host_cache_byte": 0.0, "host_byte": 0.0,

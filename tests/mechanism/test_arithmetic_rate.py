@@ -150,3 +150,28 @@ def test_what_a_unit_draws(
         part=PART | {"stream_memory_byte_per_s": stream, "tile_memory_byte_per_s": tile, "cache_byte_per_s": cache},
         **FORMAT | {"library_constant": [{"library_constant": "other", "value": 64.0}, FORMAT["library_constant"]]},
     )
+
+
+@pytest.mark.parametrize(
+    ("part", "owns", "fetches"),
+    [
+        ({}, True, True),
+        # Fitted efficiencies of GPUs and processors include the loads.
+        ({"family": "gpu"}, True, False),
+        ({"family": "cpu"}, True, False),
+        ({"cache_level": "scratchpad"}, True, False),
+        ({"cache_level": None}, True, False),
+        ({"tile_memory_level": None}, False, False),
+        # All units share one scratchpad, or software moves data through every level.
+        ({"tile_memory_pool_byte": 1e6}, False, False),
+        ({"is_staged": True}, False, False),
+    ],
+)
+def test_units_that_fetch_tiles_into_memories_of_their_own(
+    check: Callable[..., None], part: dict[str, Any], owns: bool, fetches: bool
+) -> None:
+    levels = {"family": "npu", "is_staged": False, "tile_memory_level": "scratchpad", "cache_level": "l2"}
+    check(
+        "arithmetic_rate", {"has_own_memory": owns, "fetches_tiles": fetches}, backend_arithmetic={"sums_in_half": False},
+        hardware_rate=RATE, part=PART | levels | part, **FORMAT,
+    )  # fmt: skip

@@ -83,6 +83,13 @@ def test_rows_beside_the_weights(
     expected = {"held_rows": rows, "overflowing_level": level}
     tile |= {"tile_m": 0, "tile_n": 0, "tile_k": 0}
     check("arithmetic_tile", expected, arithmetic_rate=RATE | {"tile_memory_byte": memory_byte}, part_strategy=tile)
+    # With accumulators for five rows, only two arrays of weights and twice 4 of 2 bytes a row need room.
+    keeping = RATE | {"tile_memory_byte": memory_byte, "accumulator_rows": 5.0}
+    fitting = 5.0 if memory_byte is None else min(5.0, (memory_byte - 32) // 16)
+    check("arithmetic_tile", {"held_rows": fitting}, arithmetic_rate=keeping, part_strategy=tile)
+    check(
+        "arithmetic_tile", {"held_rows": 1.0}, arithmetic_rate=keeping | {"accumulator_rows": 1.0}, part_strategy=tile
+    )
     # Three columns are more than the array has.
     wide = tile | {"tile_n": 3}
     check("arithmetic_tile", {"overflowing_level": "array"}, arithmetic_rate=RATE, part_strategy=wide)

@@ -4,6 +4,7 @@ the memory next to the arrays."""
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ SHAPES = [
     (10, 20, 6, 1), (64, 64, 64, 16), (130, 70, 129, 3), (7, 3000, 40, 1), (5000, 33, 65, 2), (1, 1, 1, 1),
 ]  # fmt: skip
 """Rows, columns, depth and number of products: convolutions, attentions, a vector, and sizes that fill nothing."""
+DRAW = random.Random(1)
+SHAPES += [(*DRAW.choices((1, 3, 16, 60, 250, 1000), k=3), 1 + number % 2) for number in range(12)]
 WINDOWS = {(3136, 512, 4608, 1): (9, 64 * 512 * 7 * 7), (12544, 64, 147, 1): (49, 3 * 224 * 224)}
 """Positions of the kernel and elements of the input, for convolutions with overlapping windows."""
 MEMORY_BYTE = 2.0**18
@@ -42,7 +45,9 @@ def counted(
 ) -> Iterator[tuple[Record, Record]]:
     """Return the step of each shape with its tile, and the nest of that tile."""
     rows, columns, units = tile["matrix_array_rows"], tile["matrix_array_columns"], tile["tile_unit_count"]
-    held = math.floor((MEMORY_BYTE - 2 * rows * columns) / (2 * rows + 4 * columns))
+    kept = tile["accumulator_rows"]
+    held = math.floor((MEMORY_BYTE - 2 * rows * columns) / (2 * rows + (0 if kept else 4 * columns)))
+    held = min(held, kept) if kept else held
     steps = [
         {
             "shape_id": number, "is_product": True, "product_count": 1, "m": float(m), "n": float(n), "k": float(k),
@@ -57,7 +62,7 @@ def counted(
         "held_rows": None if flow == "wavefront" else held,
     }  # fmt: skip
     found = {row["shape_id"]: row for row in evaluate("tile_step", shape_step=steps, arithmetic_tile=[listed | tile])}
-    room = Room(int(rows), int(columns), 1.0, 1e12, MEMORY_BYTE, int(units))
+    room = Room(int(rows), int(columns), 1.0, 1e12, MEMORY_BYTE, int(units), accumulator_rows=kept)
     nests = []
     for number, (m, n, k, count) in enumerate(shapes):
         cut = (int(found[number]["tile_m"]), int(found[number]["tile_n"]), int(found[number]["tile_k"]))
@@ -70,6 +75,7 @@ def counted(
     rate = {
         "element_byte": 1.0, "unit_count": units, "matrix_unit_count": units, "matrix_array_rows": rows, "matrix_array_columns": columns,
         "accumulator_byte": 4.0, "matrix_ops_per_s": 2.0 * rows * columns * units, "matrix_op_j": 0.0, "tile_memory_byte": MEMORY_BYTE,
+        "accumulator_rows": kept,
     }  # fmt: skip
     costs = {
         row["loop_nest_id"]: row for row in evaluate("loop_nest_cost", loop_nest=nests, part_rate=[rate], part=[PART])
@@ -78,15 +84,17 @@ def counted(
         yield found[number], costs[number]
 
 
+@pytest.mark.parametrize("kept", [0.0, 50.0, 4096.0])
 @pytest.mark.parametrize("flow", ["weight_stationary", "input_stationary", "wavefront"])
 @pytest.mark.parametrize(
     ("units", "rows", "columns", "cut"), [(1.0, 64.0, 64.0, 1.0), (16.0, 64.0, 64.0, 1.0), (3.0, 16.0, 32.0, 4.0)]
 )
 def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
-    evaluate: Evaluate, flow: str, units: float, rows: float, columns: float, cut: float
+    evaluate: Evaluate, flow: str, units: float, rows: float, columns: float, cut: float, kept: float
 ) -> None:
-    """Steps, utilization and bytes are equal for every shape, also if a stream is split into parts or the depth into slices."""
-    tile = {"matrix_array_rows": rows, "matrix_array_columns": columns, "tile_unit_count": units}
+    """Steps, utilization and bytes are equal for every shape, also if a stream is split into parts or the depth into slices, and with
+    partial results in accumulators or in the memory."""
+    tile = {"accumulator_rows": kept, "matrix_array_rows": rows, "matrix_array_columns": columns, "tile_unit_count": units}
     tile["split_k" if flow == "wavefront" else "divisor"] = cut
     shapes = [sizes for sizes in SHAPES if flow != "wavefront" or sizes[2] >= cut]
     for (m, n, k, count), (found, nest) in zip(shapes, counted(evaluate, shapes, tile, flow), strict=True):
@@ -106,14 +114,18 @@ def test_the_tile_that_is_counted_is_the_nest_that_is_shown(
 def test_a_convolution_by_hand(evaluate: Evaluate) -> None:
     """49 x 512 x 4608 on 16 arrays of 64 x 64: 72 folds of the depth, 8 of the columns, 36 turns of 64 steps, because a fold of weights
     takes as long to load, and 126 to fill. Two arrays have a column of folds: its results cross once, 4 bytes out and in. With 64
-    images 661 rows stay next to an array, (2^18 - 2 x 64 x 64) / (2 x 64 + 4 x 64): 3,136 go in five parts of 628, and are shown so."""
-    tile = {"matrix_array_rows": 64.0, "matrix_array_columns": 64.0, "tile_unit_count": 16.0}
+    images 661 rows stay in the accumulators of an array: 3,136 halved three times go in eight parts of 392, and are shown so. Without accumulators 661 rows
+    stay next to an array, (2^18 - 2 x 64 x 64) / (2 x 64 + 4 x 64), and results cross for 71 more folds."""
+    tile = {"accumulator_rows": 661.0, "matrix_array_rows": 64.0, "matrix_array_columns": 64.0, "tile_unit_count": 16.0}
     (one, its), (many, theirs) = counted(evaluate, SHAPES[:2], tile, "weight_stationary")
     assert (one["tile_count"], one["waves"], one["ideal_s"], its["cycles"]) == (576, 36, 2430, 2430)
     assert its["utilization_fraction"] == pytest.approx(49 * 512 * 4608 / (2430 * 16 * 64 * 64))
     assert one["reload_byte"] == 49 * 4608 * 8 + 4608 * 512 + 49 * 512 * 8
-    assert (many["tile_m"], many["tile_count"]) == (628, 5 * 576)
-    assert theirs["cycles"] == many["ideal_s"] == 180 * 628 + 126
+    assert (many["tile_m"], many["tile_count"]) == (392, 8 * 576)
+    assert theirs["cycles"] == many["ideal_s"] == 288 * 392 + 126
+    (passing, _), (long, _) = counted(evaluate, SHAPES[:2], tile | {"accumulator_rows": 0.0}, "weight_stationary")
+    assert passing["reload_byte"] == 49 * 4608 * 8 + 4608 * 512 + 49 * 512 * 8 * 71
+    assert long["tile_m"] == 392
 
 
 def test_what_lies_on_the_chip_comes_from_no_main_memory(evaluate: Evaluate) -> None:

@@ -101,10 +101,10 @@ def test_the_first_level_slows_with_the_clock(evaluate: Callable[..., list[dict[
     assert row["is_power_bound"]
 
 
-def test_energy_of_the_first_level_falls_with_the_voltage(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+def test_energy_of_the_first_level_and_of_fetches_falls_with_the_voltage(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """100 of 400 J at half the clock: both fall by 0.75 squared."""
-    row = clocked(evaluate, tdp_w=39.375, compute_energy_j=300.0, memory_energy_j=100.0, stream_energy_j=100.0)
-    assert row["stream_energy_j"] == row["memory_energy_j"] == pytest.approx(56.25)
+    row = clocked(evaluate, tdp_w=39.375, compute_energy_j=300.0, memory_energy_j=100.0, stream_energy_j=60.0, fetch_energy_j=40.0)
+    assert row["stream_energy_j"] + row["fetch_energy_j"] == pytest.approx(row["memory_energy_j"]) == pytest.approx(56.25)
     assert row["dynamic_energy_j"] == pytest.approx(225.0)
 
 

@@ -12,6 +12,7 @@ CONSTANTS = [
     {"library_constant": "native_convolution_elements", "value": 50.0},
     {"library_constant": "blocked_channels", "value": 16.0},
     {"library_constant": "slow_conversion_ratio", "value": 2.0},
+    {"library_constant": "tensor_group_channels", "value": 4.0},
 ]
 
 
@@ -205,3 +206,26 @@ def test_conversion_from_nchw(check: Callable[..., None], kernel: Record, step: 
     tables["executed_kernel"] |= {"compute_precision": "fp16"} | kernel
     tables["precision"] = [{"precision": "fp16", "bits": 16}, {"precision": "fp32", "bits": 32}]
     check("convolution_call", {"nchw_elements": elements, "nchw_byte": byte}, **tables)
+
+
+@pytest.mark.parametrize(
+    ("layout", "bits", "groups", "channels", "algorithm", "converted_byte"),
+    [
+        # Groups of 2 and 3 channels have no tile on tensor cores and stay in channels-last, groups of 4 have one.
+        ("nhwc", 16, 4.0, 2.0, "wide", 0.0),
+        ("nhwc", 16, 4.0, 3.0, "wide", 0.0),
+        ("nhwc", 16, 4.0, 4.0, None, 0.0),
+        # In fp32 an image of 400 bytes and a result of 100 are converted and converted back.
+        ("nhwc", 32, 4.0, 3.0, None, 1000.0),
+        ("nhwc", 16, 1.0, 3.0, None, 0.0),
+        ("nchw", 16, 4.0, 2.0, None, 0.0),
+    ],
+)
+def test_narrow_groups(
+    check: Callable[..., None], layout: str, bits: int, groups: float, channels: float, algorithm: str | None, converted_byte: float
+) -> None:
+    """Groups of fewer than four channels of halves run in channels-last without tensor cores."""
+    tables = given({"run_layout": "nhwc"}, EAGER, {"k": 9 * channels, "gemm_count": groups})
+    tables["executed_kernel"] |= {"layout": layout}
+    tables["precision"] |= {"bits": bits}
+    check("convolution_call", {"algorithm": algorithm, "converted_byte": converted_byte}, **tables)

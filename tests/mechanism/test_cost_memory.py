@@ -28,6 +28,11 @@ SHAPE = {
         pytest.param({"flight_s": 4.0, "untiled_s": 4.0}, {"memory_s": 4.0, "memory_level": "flight"}, id="loads in flight"),
         pytest.param({"reload_s": 4.0}, {"memory_s": 4.0, "memory_level": "scratchpad"}, id="memory of the tiles"),
         pytest.param({"reload_s": 3.0}, {"memory_s": 3.0, "memory_level": "dram"}, id="that as slow"),
+        # Units fetch from the cache what a memory of their own keeps: 6 more bytes at 2 J.
+        pytest.param(
+            {"fetch_byte": 10.0, "moved_byte": 4.0, "cache_j_per_byte": 2.0, "cache_byte_per_s": 2.5},
+            {"memory_s": 4.0, "memory_level": "l2", "memory_energy_j": 112.0}, id="fetches",
+        ),
         # Without a memory next to the units, tiles load from the cache: 70 + (10 - 4) x 2 + 100 x 0.25.
         pytest.param(
             {"reload_s": 4.0, "tile_memory_level": None, "moved_byte": 4.0, "cache_j_per_byte": 2.0},

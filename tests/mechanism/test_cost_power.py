@@ -20,6 +20,7 @@ SHAPE = {
         ({"cache_s": 4.0}, {"clocked_memory_s": 4.0}),
         # A first level that software manages is a memory too; 40 J of the traffic are main memory's.
         ({"staged_stream_s": 5.0, "stream_energy_j": 10.0}, {"clocked_energy_j": 360.0, "clocked_memory_s": 5.0}),
+        ({"fetch_s": 6.0, "fetch_energy_j": 5.0}, {"clocked_energy_j": 355.0, "clocked_memory_s": 6.0}),
         ({"cache_energy_j": None, "memory_energy_j": None}, {"dynamic_energy_j": None, "clocked_energy_j": None}),
     ],
 )

@@ -11,7 +11,7 @@ SHAPE = {
 CHOSEN = {
     "candidate": 7, "matrix_ideal_s": 4.0, "direct_ideal_s": 1.0, "matrix_op_s": 0.5, "direct_op_s": 0.25,
     "matrix_naive_s": 2.0, "direct_naive_s": 0.125, "product_energy_j": 6.0, "reload_byte": 9.0, "reload_s": 3.0,
-    "stream_byte": 7.0, "stream_s": 2.0, "units_allocated": 5.0,
+    "fetch_byte": 11.0, "stream_byte": 7.0, "stream_s": 2.0, "units_allocated": 5.0,
 }  # fmt: skip
 RANKED = CHOSEN | {"rank_s": 1.0}
 

@@ -202,7 +202,7 @@ def test_pieces_of_the_layers(evaluate: Evaluate) -> None:
         "layered_piece",
         split_kernel=[kernel | {"kernel_id": i} for i, kernel in enumerate(kernels)],
         run_kernel=[{"kernel_id": i, "shape_id": i} for i in range(len(kernels))],
-        shape=[
+        run_shape=[
             {"shape_id": i, "macs": 2.0**i, "kernel_class": "attention" if i == 3 else "linear"} for i in range(len(kernels))
         ],
     )

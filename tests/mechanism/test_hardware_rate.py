@@ -13,7 +13,7 @@ PRECISIONS = [
     {"precision": "int8", "fallback": "fp16", "bits": 8},
     {"precision": "int4", "fallback": "int8", "bits": 4},
 ]
-PART = {"unit_count": 10.0, "array_rows": 1.0, "array_columns": 1.0}
+ARRAY = {"cluster": "all", "unit_count": 10.0, "array_rows": 1.0, "array_columns": 1.0}
 
 
 def peak(precision: str, unit: str, ops: float, accumulator: str = "fp32", cluster: str = "all") -> dict[str, Any]:
@@ -23,7 +23,7 @@ def peak(precision: str, unit: str, ops: float, accumulator: str = "fp32", clust
 
 def rate(evaluate: Callable[..., list[dict[str, Any]]], precision: str, **given: Any) -> dict[str, Any]:
     """Return the row of one element type."""
-    rows = evaluate("hardware_rate", precision=PRECISIONS, part=[PART], **given)
+    rows = evaluate("hardware_rate", **{"precision": PRECISIONS, "part_array": [ARRAY], **given})
     (row,) = [row for row in rows if row["precision"] == precision]
     return row
 
@@ -59,7 +59,7 @@ def test_half_precision_on_a_part_that_has_only_bf16(
     kinds = {"int8": "integer", "int4": "integer"}
     types = [t | {"kind": kinds.get(t["precision"], "float")} for t in (*PRECISIONS, {"precision": "bf16", "fallback": "fp32", "bits": 16})]
     peaks = [peak("int8", "matrix", 16e12), peak("bf16", "matrix", 8e12)] + ([peak(wider, "vector", 1e12)] if wider else [])
-    rows = {r["precision"]: r for r in evaluate("hardware_rate", precision=types, part=[PART], part_peak=[*peaks, peak("bf16", "vector", 2e12)])}
+    rows = {r["precision"]: r for r in evaluate("hardware_rate", precision=types, part_array=[ARRAY], part_peak=[*peaks, peak("bf16", "vector", 2e12)])}
     assert (rows["fp16"]["matrix_ops_per_s"], rows["fp16"]["matrix_precision"]) == found
     assert (rows["int8"]["matrix_ops_per_s"], rows["int8"]["vector_ops_per_s"]) == (16e12, 1e12 if wider else 2e12)
 
@@ -73,7 +73,7 @@ def test_a_type_that_takes_several_operations_of_another(evaluate: Callable[...,
     ]
     energy = [{"what": "op", "key": f"fp32.{unit}", "value": 1e-12} for unit in ("vector", "matrix")]
     peaks = [peak("fp32", "vector", 8e12), peak("fp32", "matrix", 16e12)]
-    rows = evaluate("hardware_rate", precision=types, part=[PART], part_peak=peaks, part_energy=energy)
+    rows = evaluate("hardware_rate", precision=types, part_array=[ARRAY], part_peak=peaks, part_energy=energy)
     found = {
         row["precision"]: (row["vector_ops_per_s"], row["matrix_ops_per_s"], row["vector_op_j"], row["matrix_op_j"]) for row in rows
     }
@@ -102,7 +102,7 @@ def test_of_two_peaks_the_higher(evaluate: Callable[..., list[dict[str, Any]]], 
     ]
     peaks = [peak("fp32", "matrix", 3e12, "fp32", "fast"), peak("fp32", "matrix", 2e12, "default", "slow")]
     for order in (peaks, peaks[::-1]):
-        row = rate(evaluate, precision, part_peak=order, hardware_cluster=clusters)
+        row = rate(evaluate, precision, part_peak=order, part_array=clusters)
         assert (row["matrix_ops_per_s"], row["matrix_unit_count"]) == (3e12, 4.0)
         assert (row["matrix_array_rows"], row["matrix_array_columns"]) == (8.0, 2.0)
 

@@ -27,6 +27,14 @@ def test_a_row_a_level(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     assert [r["border"] for r in rows if r["is_slowest"]] == ["cache"]
 
 
+def test_fetches_by_the_units(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
+    """The shared level gives the same bytes several times: 500 in 5 s, for 3 J and 1.5 more."""
+    kernel = KERNEL | {"fetch_byte": 500.0, "fetch_s": 5.0, "fetch_energy_j": 1.5}
+    rows = evaluate("kernel_level", kernel_time=[kernel], part=[PART])
+    assert [(r["level_byte"], r["level_s"], r["level_j"]) for r in rows if r["border"] == "cache"] == [(500.0, 5.0, 4.5)]
+    assert not evaluate("level_sum_mismatch", kernel_time=[kernel | {"memory_energy_j": 13.0}], part=[PART])
+
+
 def test_levels_that_a_part_has_not(evaluate: Callable[..., list[dict[str, Any]]]) -> None:
     """Missing levels have no row; a level may be at two borders."""
     kernel = KERNEL | {"cache_level": "scratchpad", "tile_memory_level": "scratchpad", "stream_level": None}

@@ -9,7 +9,7 @@ import pytest
 
 
 def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[str, Any]], **rows: str) -> str | None:
-    """Return the lender of eager's rows to `asked`; parts are given by bandwidth, peak of a unit and architecture."""
+    """Return the lender of rows for eager to `asked`; parts are given by bandwidth, peak of a unit and architecture."""
     found = evaluate(
         "lending_part",
         shipped_part=[
@@ -21,9 +21,9 @@ def lender(evaluate: Callable[..., list[dict[str, Any]]], parts: dict[str, dict[
             }
             for name, part in parts.items()
         ],
-        efficiency=[{"scope": f"hardware:{name}", "backend": backend} for name, backend in rows.items()],
+        efficiency=[{"scope": f"hardware:{name}", "backend": backend, "kernel_class": "*"} for name, backend in rows.items()],
     )
-    names = [row["lender"] for row in found if (row["hardware"], row["backend"]) == ("asked", "eager")]
+    names = [row["lender"] for row in found if row["hardware"] == "asked" and row["backend"] in ("eager", "*")]
     assert len(names) <= 1
     return names[0] if names else None
 
@@ -50,6 +50,8 @@ ASKED = {"bandwidth": 100.0}
         # Its own rows apply.
         ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "eager"}, None),
         ({"near": {"bandwidth": 100.0}}, {"near": "eager", "asked": "xla"}, "near"),
+        # A part file states its shares for every backend.
+        ({"near": {"bandwidth": 100.0}, "far": {"bandwidth": 60.0}}, {"near": "*", "far": "eager"}, "far"),
     ],
 )
 def test_nearest_sibling(

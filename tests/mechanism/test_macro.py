@@ -39,6 +39,7 @@ CHUNK = {
     "coefficient": 2.0, "batch": 3, "sequence": 8, "context": 10, "logit_tokens": 1, "pieces": 4.0, "chunk_count": 12.0,
     "batch_power": 1, "sequence_power": 1, "context_power": 1, "context_limit": None, "logit_power": 0,
 }  # fmt: skip
+FETCHED = {"fetch_byte": 9.0, "moved_byte": 5.0, "cache_j_per_byte": 2.0}
 RELOADED = {
     "tile_level": "l1", "tile_j_per_byte": 0.5, "cache_level": "l2", "cache_j_per_byte": 2.0, "reload_byte": 9.0, "moved_byte": 5.0,
 }  # fmt: skip
@@ -122,6 +123,12 @@ CASES = [
     ("reload_energy", RELOADED | {"tile_level": None, "moved_byte": 12.0}, 0.0),
     ("reload_energy", RELOADED | {"tile_level": None, "cache_j_per_byte": None}, None),
     ("reload_energy", RELOADED | {"tile_level": None, "cache_level": None}, 0.0),
+    ("fetch_time", {"fetch_byte": 9.0, "cache_byte_per_s": 4.5}, 2.0),
+    ("fetch_time", {"fetch_byte": 9.0, "cache_byte_per_s": None}, 0.0),
+    # 9 bytes, 5 of which cross once.
+    ("fetch_energy", FETCHED, (9.0 - 5.0) * 2.0),
+    ("fetch_energy", FETCHED | {"moved_byte": 12.0}, 0.0),
+    ("fetch_energy", FETCHED | {"cache_j_per_byte": None}, None),
     *(("lacks_silicon", {"status": s}, s in ("announced", "simulated")) for s in ("shipping", "announced", "simulated", "retired", "internal")),
     # At half the reference clock the voltage is down by 0.25: 1 - 0.5 x (1 - 0.5), squared; at least 0.9.
     ("voltage_square", VOLTAGE | {"voltage_floor": 0.5}, 0.5625),

@@ -41,3 +41,30 @@ def test_another_network_is_refused(
     """Rows of a network with other parameters do not belong to the model of that name."""
     (found,) = evaluate("measured_model", model=MODELS, measurement=[ROW | changed])
     assert (found["match"], found["model"]) == (match, model)
+
+
+@pytest.mark.parametrize(
+    ("changed", "followed"),
+    [
+        ({}, "tf32"),
+        ({"hardware": "old"}, "fp32"),
+        ({"precision": "fp16"}, "fp16"),
+        ({"precision": "amp-fp16", "software": "pt240"}, "amp-fp16@2.4"),
+        ({"precision": "amp-fp16", "software": "pt291"}, "amp-fp16"),
+        ({"hardware": None}, "fp32"),
+    ],
+)
+def test_a_measured_run_follows_the_policy_of_its_version_or_backend(
+    evaluate: Callable[..., list[dict[str, Any]]], changed: dict[str, Any], followed: str
+) -> None:
+    """The part `new` runs TF32, which the backend allows for fp32 by default; the part `old` runs fp32 and fp16 alone."""
+    asked = ROW | {"hardware": "new", "backend": "b", "precision": "fp32", "software": None} | changed
+    runs = [("new", "fp32"), ("new", "tf32"), ("new", "fp16"), ("old", "fp32"), ("old", "fp16")]
+    (found,) = evaluate(
+        "measured_model",
+        model=MODELS,
+        measurement=[asked],
+        part_support=[{"hardware": part, "backend": "b", "precision": policy, "default_precision": "tf32"} for part, policy in runs],
+        policy_version=[{"policy": "amp-fp16", "software": "pt240", "followed_policy": "amp-fp16@2.4"}],
+    )
+    assert found["precision"] == followed

@@ -12,7 +12,8 @@ Record = dict[str, Any]
 
 TRAFFIC = {
     "array_count": 6.0, "trips_m": 4.0, "trips_n": 3.0, "inner_input_byte": 300.0, "inner_weight_byte": 200.0, "inner_output_byte": 50.0,
-    "inner_byte": 550.0, "inner_input_visits": 3.0, "inner_weight_visits": 4.0, "element_hop_byte": 1000.0,
+    "inner_byte": 550.0, "inner_input_visits": 3.0, "inner_weight_visits": 4.0, "dataflow": "output_stationary",
+    "macs": 500.0, "element_byte": 1.0,
 }  # fmt: skip
 """Six arrays: three on tiles of the same rows, two on tiles of the same columns."""
 MESH = {

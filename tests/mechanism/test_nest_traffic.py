@@ -64,7 +64,9 @@ class Border:
         self.there: dict[str, tuple[int, ...]] = {}
         self.begun: set[tuple[int, ...]] = set()
 
-    def visit(self, place: tuple[int, ...]) -> None:
+    def visit(self, place: tuple[int, ...]) -> float:
+        """Count the bytes of a visit, and return the bytes of results among them."""
+        results = 0.0
         for name, places in PLACES.items():
             mine = tuple(place[p] for p in places)
             if self.there.get(name) == mine:
@@ -73,15 +75,15 @@ class Border:
             elements = math.prod(self.tile[p] for p in places)
             if name != "output":
                 self.byte += elements
-            elif mine in self.begun:
-                # Partial results return, and those of the previous visit were written.
-                self.byte += 8 * elements
-            else:
-                self.begun.add(mine)
-                self.byte += elements
+                continue
+            # Partial results return, and those of the previous visit were written.
+            results = (8 if mine in self.begun else 1) * elements
+            self.begun.add(mine)
+        self.byte += results
+        return results
 
 
-def walked(nest: Record) -> tuple[float, float, float]:
+def walked(nest: Record, kept_rows: int) -> tuple[float, float, float]:
     """Count bytes of the outer border, the inner one and the array by walking."""
     inner = (nest["inner_m"], nest["inner_n"], nest["inner_k"])
     outer = (nest["outer_m"], nest["outer_n"], nest["outer_k"])
@@ -93,13 +95,21 @@ def walked(nest: Record) -> tuple[float, float, float]:
         at_outer.visit(around)
         for within in _walk(inner_trips, nest["inner_kept"]):
             place = tuple(a * t + w for a, t, w in zip(around, inner_trips, within, strict=True))
-            at_inner.visit(place)
-            array += _streamed(nest["dataflow"], inner, place, begun)
+            results = at_inner.visit(place)
+            array += _streamed(nest["dataflow"], inner, place, begun, kept_rows, results)
     return at_outer.byte, at_inner.byte, array
 
 
-def _streamed(dataflow: str, tile: tuple[int, int, int], place: tuple[int, ...], begun: set[tuple[int, int]]) -> float:
-    """Count the array's traffic for one inner tile, element by element of its folds."""
+def _streamed(
+    dataflow: str,
+    tile: tuple[int, int, int],
+    place: tuple[int, ...],
+    begun: set[tuple[int, int]],
+    kept_rows: int,
+    results: float,
+) -> float:
+    """Count the array's traffic for one inner tile, element by element of its folds. Results that stay in the array cross with those
+    of the memory around it, `results`."""
     m, n, k = tile
     rows, columns = 2, 4
     total = 0.0
@@ -107,18 +117,27 @@ def _streamed(dataflow: str, tile: tuple[int, int, int], place: tuple[int, ...],
         for top in range(0, m, rows):
             for left in range(0, n, columns):
                 height, width = min(rows, m - top), min(columns, n - left)
-                total += height * k + k * width + height * width * _again(begun, place, top, left)
-        return total
+                total += height * k + k * width
+                if m > rows or n > columns:
+                    total += height * width * _again(begun, place, top, left)
+        return total + (results if m <= rows and n <= columns else 0)
+    streamed, across = (m, n) if dataflow == "weight_stationary" else (n, m)
+    keeps_all = math.ceil(across / columns) * streamed <= kept_rows
+    keeps_column = streamed <= kept_rows
     for deep in range(0, k, rows):
         depth = min(rows, k - deep)
         for left in range(0, n if dataflow == "weight_stationary" else m, columns):
             if dataflow == "weight_stationary":
                 width = min(columns, n - left)
-                total += depth * width + m * depth + m * width * _again(begun, place, 0, left)
+                total += depth * width + m * depth
+                leaving = m * width
             else:
                 width = min(columns, m - left)
-                total += width * depth + depth * n + width * n * _again(begun, place, left, 0)
-    return total
+                total += width * depth + depth * n
+                leaving = width * n
+            if not keeps_all and not (keeps_column and deep):
+                total += leaving * _again(begun, place, *((0, left) if dataflow == "weight_stationary" else (left, 0)))
+    return total + (results if keeps_all else 0)
 
 
 def _again(begun: set[tuple[int, int]], place: tuple[int, ...], top: int, left: int) -> int:
@@ -130,17 +149,19 @@ def _again(begun: set[tuple[int, int]], place: tuple[int, ...], top: int, left: 
     return 1
 
 
-def test_bytes_are_those_of_loops_that_are_walked(evaluate: Evaluate) -> None:
+@pytest.mark.parametrize("kept_rows", [0, 4, 16])
+def test_bytes_are_those_of_loops_that_are_walked(evaluate: Evaluate, kept_rows: int) -> None:
     """Weights of a weight-stationary array are loaded for every inner tile, like all of its traffic: only the memory around it decides
     what stays across tiles."""
     nests = list(drawn(400))
+    rate = RATE | {"accumulator_rows": float(kept_rows)}
     found = {
-        row["loop_nest_id"]: row for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART])
+        row["loop_nest_id"]: row for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[rate], part=[PART])
     }
     assert len(found) == 400
     for nest in nests:
         row = found[nest["loop_nest_id"]]
-        assert (row["outer_byte"], row["inner_byte"], row["array_byte"]) == pytest.approx(walked(nest)), nest
+        assert (row["outer_byte"], row["inner_byte"], row["array_byte"]) == pytest.approx(walked(nest, kept_rows)), nest
 
 
 def test_groups_multiply_and_ragged_tiles_count_what_is_there(evaluate: Evaluate) -> None:
@@ -177,9 +198,10 @@ def test_windows_share_what_overlaps(evaluate: Evaluate) -> None:
 
 def test_the_search_counts_tiles_as_the_views_do(evaluate: Evaluate) -> None:
     """Python's size of a tile, with overlapping windows, decides which candidates exist."""
-    room = Room(2, 4, 1.0, 1e9, 1e6, 1)
+    room = Room(2, 4, 1.0, 1e9, 1e6, 1, accumulator_rows=8)
     nests = [nest | {"taps": 4, "image": nest["m"] * nest["k"] // 3} for nest in drawn(60)]
-    for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[RATE], part=[PART]):
+    rate = RATE | {"accumulator_rows": 8.0}
+    for row in evaluate("nest_traffic", loop_nest=nests, part_rate=[rate], part=[PART]):
         product = Product((row["m"], row["n"], row["k"]), row["gemm_count"], row["taps"], row["image"])
         outer, inner = ((row[f"{level}_m"], row[f"{level}_n"], row[f"{level}_k"]) for level in ("outer", "inner"))
         assert row["outer_tile_byte"] == pytest.approx(tile_byte(product, room, outer))
@@ -201,7 +223,7 @@ def rows_stay(evaluate: Evaluate, **nest: Any) -> Record:
         "outer_m": 4 * 169, "outer_n": 32, "outer_k": 108, "outer_kept": "output", "inner_m": 4 * 169, "inner_n": 16, "inner_k": 54,
         "inner_kept": "output", "element_n": 8, "element_k": 9,
     }  # fmt: skip
-    (row,) = evaluate("nest_traffic", loop_nest=[pass_ | nest], part_rate=[EYERISS], part=[PART])
+    (row,) = evaluate("nest_hop", loop_nest=[pass_ | nest], part_rate=[EYERISS], part=[PART])
     return row
 
 

@@ -111,8 +111,15 @@ def test_sums_over_steps(evaluate: Callable[..., list[Record]]) -> None:
 
 
 def test_shape_counts_its_kernels(check: Callable[..., None]) -> None:
-    """Two kernels of three views, in a run of 7 bytes of weights and buffers and 5 of gradients and activations."""
+    """Two kernels of three views."""
     kernels = [{"kernel_id": 4, "shape_id": 4, "view_count": 1}, {"kernel_id": 7, "shape_id": 4, "view_count": 2}]
-    expected = {"shape_id": 4, "kernel_count": 2, "view_count": 3, "run_weight_byte": 7.0, "run_activation_byte": 5.0}
+    check("run_shape", {"shape_id": 4, "kernel_count": 2, "view_count": 3}, shaped_kernel=kernels)
+
+
+@pytest.mark.parametrize(("devices", "reread_byte"), [(1, 9.0), (2, 0.0)])
+def test_shape_has_the_memory_of_its_run(check: Callable[..., None], devices: int, reread_byte: float) -> None:
+    """A run of 7 bytes of weights and buffers and 5 of gradients and activations, whose 8 query heads read a cache again for more than 4 a device."""
+    run = [{"device_count": devices, "paged_heads": 4.0}]
     memory = {"weight_byte": 4.0, "buffer_byte": 3.0, "gradient_byte": 2.0, "activation_byte": 3.0}
-    check("shape", expected, shaped_kernel=kernels, run_memory=memory)
+    expected = {"run_weight_byte": 7.0, "run_activation_byte": 5.0, "reread_cache_byte": reread_byte}
+    check("shape", expected, run=run, run_shape={"query_heads": 8.0, "reread_cache_byte": 9.0}, run_memory=memory)

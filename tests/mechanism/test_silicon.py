@@ -142,3 +142,13 @@ def test_rest(evaluate: Evaluate, technology: str, idle: float | None, memory_w:
     assert (found["area_mm2"], found["side_mm"], found["leakage_w"], found["clocking_w"]) == (400.0, 20.0, 12.0, 20.0)
     assert (found["memory_w"], found["rest_w"]) == pytest.approx((memory_w, rest_w))
     assert found["is_stated"] == (idle is not None)
+
+
+def test_accumulators_are_a_bank_of_each_array(evaluate: Evaluate) -> None:
+    """8 arrays of 32 columns keep 512 results of 4 bytes, which are 64 KiB a bank; other rules count them with the array."""
+    cluster = {"cluster": "mxu", "unit_count": 8, "array_columns": 32, "accumulator_rows": 512}
+    given: dict[str, Any] = {"part_silicon": [SILICON], "part_cluster": [cluster]}
+    assert evaluate("sram_energy", part_rule=SRAM, **given) == []
+    (found,) = evaluate("sram_energy", part_rule=SRAM + rules(accumulator_byte=4.0), **given)
+    assert (found["level"], found["scope"], found["bank_byte"]) == ("accumulator.mxu", "array", 65536.0)
+    assert found["area_mm2"] == pytest.approx(8 * 65536 * 2e-7 / 0.35)

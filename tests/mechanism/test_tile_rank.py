@@ -34,6 +34,11 @@ TILE = {
             {"tile_memory_level": None, "cache_level": "l2", "cache_j_per_byte": 0.5, "moved_byte": 8.0}, {}, {"dynamic_energy_j": 21.0},
             id="from the cache",
         ),
+        # Fetches from a shared memory: 30 bytes at 5 a second, 22 of them again: 22 x 0.5 J.
+        pytest.param(
+            {"cache_byte_per_s": 5.0, "cache_j_per_byte": 0.5, "moved_byte": 8.0}, {"fetch_byte": 30.0},
+            {"slowest_memory_s": 6.0, "unlimited_s": 10.5, "dynamic_energy_j": 31.0}, id="fetches",
+        ),
         pytest.param({}, {"reload_s": 6.0}, {"slowest_memory_s": 6.0, "unlimited_s": 10.5}, id="loads"),
         # The power limit acts on the run, not on a tile.
         pytest.param({}, {"product_energy_j": 110.0}, {"dynamic_energy_j": 120.0, "unlimited_s": 10.0}, id="no limit"),

@@ -15,6 +15,7 @@ TILE = {
     "array_clock_hz": 100.0, "filled_fraction": 0.5, "divisor": 1.0, "stages": 2.0, "element_byte": 1.0,
     "tile_unit_count": 4.0, "listed_m": 0.0, "listed_n": 0.0, "listed_k": 0.0,
     "peak_ops_per_s": 25_600.0, "unit_ops_per_s": 6400.0, "wave_quantization_fraction": 1.0,
+    "accumulator_rows": 4096.0,
 }  # fmt: skip
 """Four arrays of 4 x 8, 50 cycles per second: peak 2 x 4 x 8 x 4 x 100."""
 
@@ -33,8 +34,8 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
         "pipelining_fraction": 20 / 30,
         # 10 x 6 for each of three column tiles, 6 x 20 once.
         "reload_byte": 180.0 + 120.0,
-        # Two stages of 10 x 4 and 4 x 8 elements of a byte, and 10 x 8 results of 4.
-        "tile_byte": 2 * 72 + 320.0,
+        # Two stages of 10 x 4 and 4 x 8 elements of a byte; the results are in the accumulators.
+        "tile_byte": 2 * 72.0,
     }
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE)
 
@@ -49,14 +50,21 @@ def test_passes_over_the_array(check: Callable[..., None]) -> None:
             {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 34 / 50},
             id="parts of the rows",
         ),
-        # Four rows stay with their weights, so that a pass has four: eighteen tiles in five waves of four. Weights are
-        # read for each of three parts. Four units take two of nine columns of folds each and share the two folds of the
-        # ninth: its part of 200 results crosses once, 4 bytes out and in.
+        # Four rows stay with their weights. Ten rows halved twice are four parts of three: twelve columns of folds, three a unit. Weights
+        # are read for each part.
         pytest.param(
             {},
             {"held_rows": 4.0},
-            {"tile_m": 4.0, "tile_count": 18.0, "waves": 5.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0 + 1600.0 / 9},
+            {"tile_m": 3.0, "tile_count": 24.0, "waves": 6.0, "ideal_s": 0.68, "reload_byte": 180.0 + 480.0},
             id="rows held",
+        ),
+        # Four listed rows make eighteen tiles in five waves of four, and read weights for each of three parts. Four units take two of nine
+        # columns of folds each and share the two folds of the ninth: its part of 200 results crosses once, 4 bytes out and in.
+        pytest.param(
+            {},
+            {"held_rows": 4.0, "listed_m": 4.0},
+            {"tile_m": 4.0, "tile_count": 18.0, "waves": 5.0, "ideal_s": 0.6, "reload_byte": 180.0 + 360.0 + 1600.0 / 9},
+            id="rows listed",
         ),
         # Nine of ten rows would leave one: two parts of five.
         pytest.param({}, {"held_rows": 9.0}, {"tile_m": 5.0, "tile_count": 12.0, "waves": 3.0, "ideal_s": 0.5}, id="equal parts"),
@@ -107,8 +115,8 @@ def test_inputs_stay(check: Callable[..., None]) -> None:
         # Inputs of 10 x 6 once, weights of 6 x 20 for each of two tiles of rows, and 200 results from one half of the
         # depth to the other, 4 bytes out and in.
         "reload_byte": 60.0 + 240.0 + 1600.0,
-        # Two stages of 8 x 4 and 4 x 20 elements, and 8 x 20 results of 4 bytes.
-        "tile_byte": 2 * 112 + 640.0,
+        # Two stages of 8 x 4 and 4 x 20 elements.
+        "tile_byte": 2 * 112.0,
     }
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE | {"dataflow": "input_stationary"})
 
@@ -132,7 +140,17 @@ def test_each_term_of_inputs(check: Callable[..., None], tile: dict[str, object]
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE | {"dataflow": "input_stationary"} | tile)
 
 
-MOVED = TILE | {"is_staged": True, "load_unit_byte_per_s": 10.0, "stream_unit_byte_per_s": 20.0}
+@pytest.mark.parametrize("rows", [0.0, None])
+def test_without_accumulators_partial_results_pass_through_the_tile_memory(check: Callable[..., None], rows: float | None) -> None:
+    """The depth takes two folds, so that 10 x 20 results of 4 bytes leave once more and return; at a time, 10 x 8 are in the memory."""
+    expected = {"reload_byte": 300.0 + 2 * 4 * 200.0, "tile_byte": 2 * 72 + 4 * 80.0}
+    check("tile_step", expected, shape_step=STEP, arithmetic_tile=TILE | {"accumulator_rows": rows})
+    # A depth of 4 takes one fold.
+    shallow = STEP | {"k": 4.0, "flops": 1600.0}
+    check("tile_step", {"reload_byte": 120.0 + 80.0}, shape_step=shallow, arithmetic_tile=TILE | {"accumulator_rows": rows})
+
+
+MOVED = TILE | {"is_staged": True, "accumulator_rows": 0.0, "load_unit_byte_per_s": 10.0, "stream_unit_byte_per_s": 20.0}
 """A part on which software moves every byte."""
 
 
@@ -152,7 +170,41 @@ def test_where_software_moves_every_byte(check: Callable[..., None]) -> None:
     # other bytes.
     check("tile_step", {"reload_byte": 300.0 + 1600.0}, shape_step=STEP, arithmetic_tile=TILE | {"tile_unit_count": 6.0})
     check("tile_step", {"reload_byte": 500.0 + 1600.0}, shape_step=STEP, arithmetic_tile=MOVED | {"tile_unit_count": 6.0})
+    # Accumulators keep the results of both folds from the stream.
+    check("tile_step", {"stream_byte": 500.0}, shape_step=STEP, arithmetic_tile=MOVED | {"accumulator_rows": 10.0})
     # Inputs stay: 20 x 6 for each of two tiles of rows, 10 x 6 once; one turn on four units, so that halves of the
     # depth cross.
     expected = {"reload_byte": 300.0 + 200.0 + 1600.0, "stream_byte": 240.0 + 60.0 + 200.0 + 1600.0}
     check("tile_step", expected, shape_step=STEP, arithmetic_tile=MOVED | {"dataflow": "input_stationary"})
+
+
+OWN = TILE | {"has_own_memory": True, "fetches_tiles": True, "tile_unit_count": 2.0, "tile_memory_byte": 1000.0}
+"""Two arrays, each with a memory of its own next to one that both share."""
+
+
+@pytest.mark.parametrize(
+    ("step", "tile", "expected"),
+    [
+        # Three columns of two folds: a unit takes two columns and fetches the 10 x 6 rows once for both, the other unit again; the
+        # weights of 6 x 20 cross once. One column is shared, and its 10 x 20 / 3 results cross from one unit to the other.
+        pytest.param({}, {}, 2 * 60.0 + 120.0 + 1600 / 3, id="rows once per unit"),
+        # Two stages of 6 x (10 + 8) bytes do not fit, nor do 20 rows of results of two columns in the accumulators.
+        pytest.param({}, {"tile_memory_byte": 215.0, "accumulator_rows": 19.0}, 3 * 60.0 + 120.0 + 1600 / 3, id="rows again"),
+        # Windows of four taps share half of the pixels: the fetch counts each once.
+        pytest.param({"taps": 4, "image": 30.0}, {}, 2 * 30.0 + 120.0 + 1600 / 3, id="shared pixels"),
+        # Inputs stay: weights of 6 x 20 stream past two columns of inputs, one on each unit.
+        pytest.param({}, {"dataflow": "input_stationary"}, 60.0 + 2 * 120.0, id="inputs stay"),
+        pytest.param({}, {"fetches_tiles": False}, 0.0, id="no shared memory"),
+    ],
+)
+def test_what_units_fetch_from_a_shared_memory(
+    check: Callable[..., None], step: dict[str, object], tile: dict[str, object], expected: float
+) -> None:
+    check("tile_step", {"fetch_byte": expected}, shape_step=STEP | step, arithmetic_tile=OWN | tile)
+
+
+def test_an_array_streams_a_matrix_from_its_own_memory(check: Callable[..., None]) -> None:
+    """10 x 6 for each of three column tiles, though windows share pixels, 6 x 20 once, and the results that cross: 300 + 1,600 / 3."""
+    images = STEP | {"taps": 4, "image": 30.0}
+    check("tile_step", {"reload_byte": 300.0 + 1600 / 3}, shape_step=images, arithmetic_tile=OWN)
+    check("tile_step", {"reload_byte": 210.0 + 1600 / 3}, shape_step=images, arithmetic_tile=OWN | {"has_own_memory": False})

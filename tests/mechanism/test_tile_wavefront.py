@@ -64,8 +64,28 @@ def test_two_tiles_on_each_array(check: Callable[..., None]) -> None:
         pytest.param({"m": 1.0, "n": 1.0}, {"wave_quantization_fraction": 0.0}, {"ideal_s": 16 / 13}, id="less than a wave"),
         # Never below the peak.
         pytest.param({"flops": 16_640.0}, {}, {"ideal_s": 10.0}, id="peak"),
-        # Results that software does not move bypass the tile memory.
-        pytest.param({}, {"is_staged": False}, {"reload_byte": 320.0}, id="results not moved"),
+        # Results that software does not move bypass the tile memory; each of four array tiles loads 4 x 10 elements of both operands.
+        pytest.param({}, {"is_staged": False}, {"reload_byte": 320.0, "fetch_byte": 0.0}, id="results not moved"),
+        # Without staging an array loads the same for tiles of a block; the unit's own memory is filled once a block.
+        pytest.param(
+            {}, {"is_staged": False, "has_own_memory": True, "fetches_tiles": True, "listed_m": 8.0, "listed_n": 8.0},
+            {"reload_byte": 320.0, "fetch_byte": 160.0}, id="fetched blocks",
+        ),
+        # One unit of two has two of four tiles, in a line: rows of 8 x 10 cross once for both, columns of 10 x 8 twice.
+        pytest.param(
+            {}, {"is_staged": False, "has_own_memory": True, "fetches_tiles": True}, {"reload_byte": 320.0, "fetch_byte": 80.0 + 160.0},
+            id="rows fetched once",
+        ),
+        # A unit with room for a depth of 5 fetches rows again for each tile.
+        pytest.param(
+            {}, {"is_staged": False, "has_own_memory": True, "fetches_tiles": True, "tile_memory_byte": 80.0}, {"fetch_byte": 320.0},
+            id="rows fetched again",
+        ),
+        # Halves of the reduction meet over the shared memory: 4 bytes of 64 results.
+        pytest.param(
+            {}, {"is_staged": False, "has_own_memory": True, "fetches_tiles": True, "split_k": 2.0, "tile_unit_count": 8.0},
+            {"reload_byte": 320.0, "fetch_byte": 320.0 + 256.0}, id="fetched halves",
+        ),
         # Streams with 6.5 steps per second.
         pytest.param({}, {"fed_array_hz": 6.5}, {"ideal_s": 4.0}, id="fed slowly"),
         # Three tiles: one unit has two, and each loads two thirds of all: 120 + 160 + 48 at 12 bytes per second.

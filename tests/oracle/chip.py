@@ -26,6 +26,8 @@ class Rate:
     columns: float
     joule: float | None
     """Energy of an operation. [J]"""
+    accumulator_rows: float
+    """Partial results that each column of an array keeps; 0 without accumulators."""
 
 
 class Chip:
@@ -74,6 +76,10 @@ class Chip:
         last = max(known, key=lambda m: m["depth"])["level"] if known else None
         self.near, self.last = near, last
         shared = self.levels.get("scratchpad", {"scope": "unit"})["scope"] != "unit"
+        pool = near == "scratchpad" and shared
+        self.has_own_memory = near is not None and not pool and not self.is_staged
+        # Units fetch tiles from another memory into their own; fits of GPUs and processors include this.
+        self.fetches = self.has_own_memory and self.family not in ("cpu", "gpu") and last not in (None, near)
         placed = last is not None and (shared or self.levels[last]["management"] == "software")
         rates = [self.whole(name, "bandwidth_byte_per_s") for name in (last, "dram") if name]
         is_fast = None in rates or rates[0] >= rates[-1]
@@ -136,12 +142,14 @@ class Chip:
         """Compute the number of banks of a memory, the size of one and its area. [count, byte, mm2]"""
         row = self.levels[level]
         size = row["capacity_byte"] / (1.0 if row["scope"] == "unit" else self.units)
-        doublings = math.log2(size / 2048)
-        fill = self.needed("sram_fill_least") + self.needed("sram_fill_doubling") * doublings
-        fill = min(max(fill, self.needed("sram_fill_least")), self.needed("sram_fill_most"))
         tags = self.needed("tag_factor") if row["management"] == "hardware" else 1.0
-        cells = 8 * size * self.by_process("sram_um2") / 1e6
-        return self.units, size, cells * tags * self.either("port_factor", level) / fill
+        return self.units, size, self.bank_mm2(size) * tags * self.either("port_factor", level)
+
+    def bank_mm2(self, size: float) -> float:
+        """Compute the area of a bank of memory with one port and without tags. [mm2]"""
+        fill = self.needed("sram_fill_least") + self.needed("sram_fill_doubling") * math.log2(size / 2048)
+        fill = min(max(fill, self.needed("sram_fill_least")), self.needed("sram_fill_most"))
+        return 8 * size * self.by_process("sram_um2") / 1e6 / fill
 
     def pieces(self) -> list[tuple[str, float]]:
         """List the pieces of the silicon: kind, and area without channels. [mm2]"""
@@ -166,6 +174,13 @@ class Chip:
             if level != "dram" and row["capacity_byte"] is not None:
                 count, _, area = self.banks(level)
                 found.append(("sram", count * area))
+        partial = self.rule("accumulator_byte", "*")
+        for c in self.clusters if partial else ():
+            usual = self.facts.one("hardware_family", family=self.family)["accumulator_rows"]
+            kept = usual if c["accumulator_rows"] is None else c["accumulator_rows"]
+            if c["array_columns"] and kept:
+                size = c["array_columns"] * kept * partial
+                found.append(("sram", c["unit_count"] * self.bank_mm2(size) * self.needed("port_factor")))
         main = self.levels["dram"]
         if main["bandwidth_byte_per_s"] is not None:
             width = self.either("phy_mm2_per_gbyte_per_s", main["technology"] or "")
@@ -319,6 +334,8 @@ class Chip:
             math.sqrt(sum(c["unit_count"] * (c[side] or 1) ** 2 for c in pool) / units)
             for side in ("array_rows", "array_columns")
         )
+        of_family = self.facts.one("hardware_family", family=self.family)["accumulator_rows"] or 0
+        kept = min(of_family if c["accumulator_rows"] is None else c["accumulator_rows"] for c in pool)
         kind = best["precision"]
         share = best["performance_fraction"] if unit == "vector" else None
         large = sum(c["unit_count"] for c in self.clusters if c["cluster"] == "p_core")
@@ -329,7 +346,7 @@ class Chip:
             best, units = best | {"peak_ops_per_s": best["peak_ops_per_s"] * share}, float(large)
         joule = self.energy.get(("op", f"{kind}.{unit}"))
         joule = joule and joule * best.get("operations", 1.0)
-        return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule)
+        return Rate(unit, kind, best["peak_ops_per_s"] * self.clock_fraction, units, rows, columns, joule, kept)
 
     def first(self, peaks: list[Record], precision: str) -> Record | None:
         """Find the highest peak of an element type, else of its fallbacks; of equal peaks the first accumulator by name, since their units
@@ -387,7 +404,7 @@ class Chip:
             return {}
         measured: dict[str, set[str]] = {}
         for row in self.facts.rows["efficiency"]:
-            if row["scope"].startswith("hardware:"):
+            if row["scope"].startswith("hardware:") and (row["backend"], row["kernel_class"]) != ("*", "*"):
                 measured.setdefault(row["backend"], set()).add(row["scope"].removeprefix("hardware:"))
         mine = shipped[self.name]
         siblings = {name for name, row in shipped.items() if row["architecture"] == mine["architecture"]} - {self.name}

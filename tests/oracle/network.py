@@ -372,6 +372,9 @@ class Run:
             return call
         if kernel.layout in ("nchw", "nhwc") and kernel.kind == "depthwise_conv":
             call = replace(call, algorithm=self.depthwise_algorithm(kernel, main))
+        is_grouped = kernel.layout == "nhwc" and main.sizes.get("groups", 1) > 1 and bool(main.sizes.get("taps"))
+        if is_grouped and self.facts.width(kernel.precision) == 2 and main.size("k") / main.size("taps") < self.facts.constant("tensor_group_channels"):
+            return replace(call, algorithm="wide")
         operands = {e["position"]: e["tensor_id"] for e in self.facts.where("edge", consumer_operator_id=kernel.anchor)}
         taps, depth = main.sizes.get("taps"), main.sizes.get("k")
         can_convert = bool(taps and depth) and kernel.precision != "fp32" and not self.backend["plans_layout"]

@@ -33,6 +33,7 @@ class Placement:
     reload: float = 0.0
     held: float = 0.0
     reload_s: float = 0.0
+    fetched: float = 0.0
     streamed: float = 0.0
     stream_s: float = 0.0
     spread: float | None = None
@@ -93,9 +94,10 @@ class Mapper:
     def place(self, kernel: Kernel) -> list[dict[int | None, Placement]]:
         """Return the placements of each step by candidate tile, under None if it needs no tile."""
         scores = kernel.scores() if self.chip.cuts_queries else None
-        return [self.step(step, scores) for step in kernel.steps]
+        is_untiled = kernel.kind == "conv" and kernel.call.algorithm == "wide"
+        return [self.step(step, scores, is_untiled) for step in kernel.steps]
 
-    def step(self, step: Step, scores: Step | None) -> dict[int | None, Placement]:
+    def step(self, step: Step, scores: Step | None, is_untiled: bool) -> dict[int | None, Placement]:
         """Return all ways to run one step."""
         if not step.is_product and scores is None:
             lanes = self.chip.lanes_for(step.precision)
@@ -104,10 +106,12 @@ class Mapper:
             return {None: self.shared(step, lanes) if is_shared else self.spread(step, lanes)}
         ways: dict[int | None, Placement] = {}
         for s in self.chip.tiles():
-            way = self.way(step, s, scores)
+            way = self.way(step, s, scores, is_untiled)
             if way is not None:
                 # The other operations in the products' tiles run at most at the peak.
                 way.ideal_s = max(way.ideal_s, way.peak_s)
+                if self.chip.fetches and s["dataflow"] not in ("weight_stationary", "input_stationary"):
+                    way.fetched = way.fetched or way.reload
                 if not self.chip.is_staged:
                     # Without a memory next to the units, tiles load from the last-level cache.
                     rate = self.chip.near_bandwidth if self.chip.near else self.chip.last_bandwidth
@@ -115,8 +119,8 @@ class Mapper:
                 ways[s["candidate"]] = way
         return ways
 
-    def way(self, step: Step, s: Record, scores: Step | None) -> Placement | None:
-        """Place one step with one candidate tile; None if the tile does not suit it."""
+    def way(self, step: Step, s: Record, scores: Step | None, is_untiled: bool) -> Placement | None:
+        """Place one step with one candidate tile; None if the tile does not suit it, or a library has none for the step."""
         matrix, lanes = self.chip.rate("matrix", step.precision), self.chip.lanes_for(step.precision)
         dataflow = s["dataflow"]
         if dataflow == "query_block":
@@ -127,13 +131,13 @@ class Mapper:
             return None
         if dataflow == "direct":
             has_lanes = self.chip.rate("vector", step.precision) is not None
-            return self.spread(step, lanes, s) if has_lanes and step.size("n") <= s["tile_n"] else None
+            return self.spread(step, lanes, s) if has_lanes and (is_untiled or step.size("n") <= s["tile_n"]) else None
         if s["family"] == "*":
             if matrix is None:
                 return self.spread(step, lanes) if s["divisor"] == 1 else None
             stays = dataflow in ("wavefront", "output_stationary")
             return self.wavefront(step, s, matrix) if stays else self.systolic(step, s, matrix)
-        return None if scores or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
+        return None if scores or is_untiled or not self.fits(step, s) else self.output_stationary(step, s, matrix or lanes)
 
     def fits(self, step: Step, s: Record) -> bool:
         """Return whether the registers have room for the results of a listed tile, and the tile memory for a step of its operands, plus
@@ -306,30 +310,48 @@ class Mapper:
         along, across = (n, m) if holds_input else (m, n)
         hertz = rate.peak / (2 * rate.rows * rate.columns * rate.units) * s["efficiency_fraction"]
         quantized = s["wave_quantization_fraction"]
-        streamed = math.ceil(along / s["divisor"])
-        # At most as many rows as fit next to two arrays of weights with their results, in equal parts.
+        # At most as many rows as fit next to two arrays of weights, with their results in accumulators or in the same memory. Halving gives
+        # equal parts.
+        held = rate.accumulator_rows or math.inf
         if self.chip.near or self.chip.last:
             width, stages = self.facts.width(step.precision), s["stages"]
-            row = stages * width * rate.rows + 4 * rate.columns
-            held = math.floor((self.chip.near_byte - stages * width * rate.rows * rate.columns) / row)
+            row = stages * width * rate.rows + (0 if rate.accumulator_rows else 4 * rate.columns)
+            held = min(held, math.floor((self.chip.near_byte - stages * width * rate.rows * rate.columns) / row))
             if held < 1:
                 return None
-            streamed = math.ceil(streamed / math.ceil(streamed / held))
+        halvings = 0
+        while held * 2**halvings < along:
+            halvings += 1
+        streamed = math.ceil(along / max(s["divisor"], 2**halvings))
         deep, wide, parts = math.ceil(k / rate.rows), math.ceil(across / rate.columns), math.ceil(along / streamed)
+        own, kept_columns = min(wide, math.ceil(count * wide * parts / rate.units)), 1
+        if self.chip.has_own_memory:
+            spill = 0 if rate.accumulator_rows else 4 * streamed * rate.columns
+            whole = stages * width * k * (streamed + rate.columns) + spill <= self.chip.near_byte
+            room = math.floor((self.chip.near_byte / (stages * width * rate.rows) - streamed) / rate.columns)
+            kept_columns = own if whole else max(1, min(own, (rate.accumulator_rows or 0) // streamed, room))
         groups, count = count, count * deep * wide * parts
         useful = self.waves(count, rate.units, quantized) * max(streamed, rate.rows)
         tile = (rate.columns, streamed, rate.rows) if holds_input else (streamed, rate.columns, rate.rows)
         cycles = useful + rate.rows + rate.columns - 2
-        loaded, kept = self.loads(step, s, tile, self.unique(step, tile[0], min(rate.rows, k)))
-        loaded += 8 * groups * m * n * self.met(groups * wide * parts, deep, rate.units) / (groups * wide * parts)
+        unique = self.unique(step, tile[0], min(rate.rows, k))
+        loaded, kept = self.loads(step, s, tile, 1.0 if self.chip.has_own_memory else unique)
+        fetches = (parts, math.ceil(wide / kept_columns)) if holds_input else (math.ceil(wide / kept_columns), parts)
+        fetched = self.facts.width(step.precision) * groups * k * (unique * m * fetches[0] + n * fetches[1])
+        met = self.met(groups * wide * parts, deep, rate.units) / (groups * wide * parts)
+        again = 0 if rate.accumulator_rows else deep - 1
+        fetched += 8 * groups * m * n * met
+        loaded += 8 * groups * m * n * (met if self.chip.is_staged else max(met, again))
+        kept -= 4 * tile[0] * tile[1] if rate.accumulator_rows else 0
         placed = Placement(
             rate, rate.units, cycles / hertz, count, step.size("flops"), s["strategy"], tile, useful / cycles, loaded, kept,
         )  # fmt: skip
         if self.chip.is_staged:
             turns, width = math.ceil(count / rate.units), self.facts.width(step.precision)
             loaded += groups * m * n * width
-            passed = groups * (width * k * (along * wide + across * parts) + m * n * (width + 8 * (deep - 1)))
+            passed = groups * (width * k * (along * wide + across * parts) + m * n * (width + 8 * again))
             self.pass_borders(placed, (loaded, loaded * turns / count), (passed, passed * turns / count))
+        placed.fetched = fetched if self.chip.fetches else 0.0
         return placed
 
     @staticmethod
@@ -385,6 +407,13 @@ class Mapper:
         stays = buffers is not None and width * (rows * depth / slabs + stages * columns) <= buffers
         streamed = width * (m * k * (math.ceil(n / tile_n) if stays else across) + k * n * down + m * n)
         streamed += 8 * m * n * (slabs - 1)
+        # Without staging, arrays read each tile's operands, and blocks in a line on one unit share their rows.
+        lines = math.ceil(n / tile_n)
+        turns = min(lines, math.ceil(count / (block * rate.units))) if tile_k >= depth else 1
+        fetched = loaded - width * unique * m * k * (lines - math.ceil(lines / turns))
+        if not chip.is_staged:
+            share, sums = (1.0, 0) if chip.has_own_memory else (unique, 4 * (split - 1))
+            loaded = width * (share * m * k * (lines if stays else across) + k * n * down) + m * n * (8 * (slabs - 1) + sums)
         # The largest tile of the array, one of `split` slices of its reduction.
         m, n = min(rows, m), min(columns, n)
         one = (
@@ -396,6 +425,7 @@ class Mapper:
         passed = width * k * (m * (math.ceil(step.size("n") / tile_n) / across if stays else 1) + n)
         passed += m * n * (width + 8 * (slabs - 1))
         self.pass_borders(placed, (groups * loaded, most * one / split), (groups * streamed, most * passed / split))
+        placed.fetched = groups * fetched if chip.fetches else 0.0
         return placed
 
     @staticmethod
@@ -561,7 +591,7 @@ class Machine:
         moved, resident = kernel.traffic + spilled + anew, self.resident(kernel, residency)
         share, half = reach["memory"]
         dram, reload = moved - resident, math.fsum(p.reload for p in placed)
-        streamed = math.fsum(p.streamed for p in placed)
+        fetched, streamed = math.fsum(p.fetched for p in placed), math.fsum(p.streamed for p in placed)
         reload_s, stream_s = math.fsum(p.reload_s for p in placed), math.fsum(p.stream_s for p in placed)
         if chip.is_staged:
             # Every byte passes every level, whatever the tiles.
@@ -583,6 +613,7 @@ class Machine:
             "thread": moved / (chip.unit_bandwidth * thread * team)
             if chip.unit_bandwidth and thread and team < chip.units
             else 0.0,
+            "fetch": fetched / chip.last_bandwidth if chip.last_bandwidth else 0.0,
             "tile": reload_s,
             "stream": stream_s if chip.is_staged else 0.0,
         }
@@ -632,6 +663,7 @@ class Machine:
             else times(max(0.0, reload - moved), chip.energy.get(("byte", chip.last)))
             if chip.last
             else 0.0,
+            "fetch_energy_j": times(fetched - moved, chip.energy.get(("byte", chip.last))) if fetched > moved else 0.0,
             # If loads bypass the first level, its energy is part of an operation's.
             "stream_energy_j": times(streamed, chip.energy.get(("byte", chip.stream)))
             if chip.stream and chip.is_staged
@@ -651,14 +683,17 @@ class Machine:
             "produced_byte": kernel.produced, "traffic_byte": kernel.traffic, "moved_byte": moved, "cut_count": cuts,
             "loop_elements": loop, "resident_byte": resident, "dram_byte": dram, "reload_byte": reload,
             "matrix_s": matrix_s, "vector_s": vector_s, "compute_s": compute_s, "dram_s": levels["dram"],
-            "cache_s": levels["cache"], "reload_s": levels["tile"], "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
+            "cache_s": levels["cache"], "fetch_byte": fetched, "fetch_s": levels["fetch"], "reload_s": levels["tile"],
+            "stream_byte": streamed, "stream_s": stream_s, "feed_s": feed_s,
             "latency_bound_s": levels["latency"], "block_s": block_s, "row_s": levels["row"], "flight_s": levels["flight"],
             "thread_s": levels["thread"], "team_size": team, "team_s": team_s, "memory_s": memory_s,
-            "memory_level": {"cache": chip.last, "tile": chip.near or chip.last, "stream": chip.stream}.get(slowest, slowest), "reorder_byte": reorder,
+            "memory_level": {"cache": chip.last, "fetch": chip.last, "tile": chip.near or chip.last, "stream": chip.stream}.get(
+                slowest, slowest
+            ), "reorder_byte": reorder,
             "reorder_s": reorder_s, "paged_byte": paged, "paging_s": paging_s, "exposed_s": exposed_s, "serial_s": serial_s,
             "memory_energy_j": total(v for name, v in joules.items() if name != "compute_energy_j"),
             "dynamic_energy_j": total(joules.values()), "unlimited_s": unlimited_s, "overlap_fraction": reach["overlap"][0],
-            "clocked_memory_s": max(levels["cache"], levels["tile"], levels["stream"]), "naive_s": naive_s,
+            "clocked_memory_s": max(levels["cache"], levels["fetch"], levels["tile"], levels["stream"]), "naive_s": naive_s,
             "roofline_s": max(naive_s, dram / bandwidth), "utilization_fraction": naive_s / busiest if busiest else 1.0,
             "units_allocated": max((p.allocated for p in placed), default=chip.units),
         }  # fmt: skip
@@ -726,7 +761,7 @@ class Machine:
         issue_s = (
             math.fsum(support["host_kernel_s"] + k.views * support["host_view_s"] for k in kernels) * factor * hosted
         )
-        swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j", "stream_energy_j")
+        swinging = ("compute_energy_j", "cache_energy_j", "reload_energy_j", "fetch_energy_j", "stream_energy_j")
         clocked_j = total(c[name] for c in costs for name in swinging)
         dynamic_j = total(c["dynamic_energy_j"] for c in costs)
 

@@ -300,7 +300,7 @@ def test_a_sibling_lends_what_was_learned_of_it() -> None:
     measured = [("a100_sxm4_80", "*"), ("a100_pcie_80", "eager"), ("a100_pcie_40", "eager"), ("l40s", "*")]
     insert = """
         INSERT INTO efficiency BY NAME SELECT * REPLACE (
-            CONCAT('hardware:', ?) AS scope, ? AS backend, ? AS maximum_fraction
+            CONCAT('hardware:', ?) AS scope, ? AS backend, 'activation' AS kernel_class, ? AS maximum_fraction
         ) FROM efficiency WHERE resource = 'memory' AND scope = '*'
     """
     query = """

@@ -155,7 +155,8 @@ def _measured(connection: duckdb.DuckDBPyConnection) -> Measurement:
     (source,) = connection.execute(f"SELECT source FROM model WHERE model = '{MODELS[0][0]}'").fetchall()[0]
     known: dict[str, Any] = {
         "measurement_id": 1, "model": MODELS[0][0], "model_source": source, "hardware": PARTS[0], "device_count": 1,
-        "backend": "eager", "mode": "run", "precision": "fp32", "memory_format": "nchw", "batch": 1, "latency_s": 4e-3,
+        "backend": "eager", "mode": "run", "precision": "ieee-fp32", "software": "pt211", "memory_format": "nchw", "batch": 1,
+        "latency_s": 4e-3,
     }  # fmt: skip
     empty = {n: "" if f.annotation is str else None for n, f in Measurement.model_fields.items()}
     return Measurement(**{**empty, **known})

@@ -463,7 +463,7 @@ def test_llm_serving(gives: Gives) -> None:
         [
             {"scenario_id": 1, "prompt_tokens": 8, "ttft_s": 2.0, "batch_ttft_s": 3.0, "tpot_s": 0.5, "tokens_per_s": 4.0,
              "device_tokens_per_s": 1.0, "prompt_tokens_per_s": 16 / 3, "token_j": 0.5, "tokens_per_j": 2.0,
-             "million_output_tokens_usd": 1.0, "million_prompt_tokens_usd": 750.0,
+             "million_decode_tokens_usd": 1.0, "million_prompt_tokens_usd": 750.0,
              "kv_cache_token_byte": 2.0, "lasting_cache_byte": 3.0, "peak_memory_byte": 90.0, "fits_device": True, "assumed_count": 5},
             {"scenario_id": 2, "prompt_tokens": None, "batch_ttft_s": None, "prompt_tokens_per_s": None, "peak_memory_byte": 91.0,
              "fits_device": False, "kv_cache_token_byte": 10.0, "tokens_per_j": None, "tpot_s": None},

@@ -136,16 +136,17 @@ def test_model_list(gives: Gives) -> None:
 
 def test_model_layer(gives: Gives) -> None:
     """A linear layer of 5 x 7 weights on 3 samples of 5, then a head that reads the same weights and its own 2 in 16 bits: the shared
-    weights count in the first layer, 3 * 5 * 7 MACs; the backward pass belongs to no layer."""
+    weights count in the first layer, 3 * 5 * 7 MACs; the backward pass belongs to no layer. The network contains both layers."""
+    whole = {"path": "", "input_shape": "[B, 5]", "output_shape": "[B, 1]", "parameter_count": 37, "macs": 105.0, "output_byte": 6.0}
     linear = {"path": "fc", "input_shape": "[B, 5]", "output_shape": "[B, 7]", "parameter_count": 35, "macs": 105.0, "output_byte": 84.0}
     head = {"path": "head", "input_shape": "[B, 7]", "output_shape": "[B, 1]", "parameter_count": 2, "macs": 0.0, "output_byte": 6.0}
     sizes = [(0, 5, 1), (1, 35, 0), (2, 7, 1), (3, 2, 0), (4, 4, 1), (5, 1, 1), (6, 1, 1), (7, 9, 1)]
     gives(
         "model_layer",
-        [linear, head],
+        [whole, linear, head],
         by=["path"],
         model=[{"default_batch": 3, "default_sequence": 1}],
-        module=[{"module_id": 1, "path": "fc"}, {"module_id": 2, "path": "head"}],
+        module=[{"module_id": 0, "path": ""}, {"module_id": 1, "path": "fc"}, {"module_id": 2, "path": "head"}],
         operator=[
             {"operator_id": 0, "module_id": 1, "is_backward": False},
             {"operator_id": 1, "module_id": 2, "is_backward": False},
@@ -168,8 +169,8 @@ def test_model_layer(gives: Gives) -> None:
             {"tensor_id": 2, "role": "activation", "shape": "[B, 7]", "precision": "fp32", "producer_operator_id": 0},
             {"tensor_id": 3, "role": "weight", "shape": "[2]", "precision": "fp32"},
             {"tensor_id": 4, "role": "activation", "shape": "[B, 4]", "precision": "fp32", "producer_operator_id": 1},
-            {"tensor_id": 5, "role": "activation", "shape": "[B, 1]", "precision": "fp16", "producer_operator_id": 2},
-            {"tensor_id": 6, "role": "activation", "shape": "[B, 2]", "precision": "fp16", "producer_operator_id": 2},
+            {"tensor_id": 5, "role": "activation", "shape": "[B, 1]", "precision": "fp16", "producer_operator_id": 2, "is_output": True},
+            {"tensor_id": 6, "role": "activation", "shape": "[B, 2]", "precision": "fp16", "producer_operator_id": 2, "is_output": True},
             {"tensor_id": 7, "role": "activation", "shape": "[B, 9]", "precision": "fp16", "producer_operator_id": 3},
         ],
         tensor_term=[
@@ -318,7 +319,7 @@ def test_prediction_error(gives: Gives) -> None:
             {"measurement_id": 2, "measured_s": 1.0, "log_ratio": LN_8, "is_inside": False},
         ],
         by=["measurement_id"],
-        free={"measurement": ["model"]},
+        free={"measurement": ["model", "precision"]},
         measurement=[
             measured | {"measurement_id": 1},
             measured | {"measurement_id": 2, "latency_s": 1.0, "mode": "single_stream", "sequence": 5},
@@ -342,11 +343,11 @@ def test_measured_rows_without_a_prediction(gives: Gives) -> None:
     """Each row has its first reason; rows 1 and 12, with the model's own sequence and with another, are compared."""
     measured = {
         "latency_s": 3.0, "device_count": 1, "mode": "run", "sequence": None, "batch": 1, "hardware": "h", "backend": "eager",
-        "precision": "fp16", "memory_format": "nchw", "source_id": "mine",
+        "precision": "label", "memory_format": "nchw", "source_id": "mine",
     }  # fmt: skip
     changed: dict[int, Record] = {
         2: {"batch": None}, 3: {"latency_s": None, "batch": None}, 4: {"latency_s": None}, 5: {"device_count": 2},
-        6: {"mode": "decode"}, 7: {"hardware": None}, 8: {"precision": "fp4"}, 9: {"batch": 2}, 13: {"sequence": 6},
+        6: {"mode": "decode"}, 7: {"hardware": None}, 9: {"batch": 2}, 13: {"sequence": 6},
         14: {"memory_format": "nhwc"}, 12: {"sequence": 5},
     }  # fmt: skip
     matches = {10: "none", 11: "refused"}
@@ -362,7 +363,8 @@ def test_measured_rows_without_a_prediction(gives: Gives) -> None:
         across=["model", "hardware", "backend", "precision", "batch", "sequence", "scenario_id"],
         measurement=[measured | {"measurement_id": i} | changed.get(i, {}) for i in range(1, 15)],
         measured_model=[
-            {"measurement_id": i, "match": matches.get(i, "matched"), "model": None if i == 10 else "net"} for i in range(1, 15)
+            {"measurement_id": i, "match": matches.get(i, "matched"), "model": None if i == 10 else "net",
+             "precision": "fp4" if i == 8 else "fp16"} for i in range(1, 15)
         ],
         model=[{"model": "net", "default_sequence": 5}],
         run=[

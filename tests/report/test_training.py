@@ -141,7 +141,7 @@ def test_layered_piece(gives: Gives) -> None:
         by=["place", "is_core"],
         split_kernel=[split | {"kernel_id": i} | {k: v for k, v in kernel.items() if k != "shape_id"} for i, kernel in enumerate(kernels)],
         run_kernel=[{"kernel_id": i, "shape_id": kernel["shape_id"]} for i, kernel in enumerate(kernels)],
-        shape=[{"shape_id": 0, "kernel_class": "linear", "macs": 5.0}, {"shape_id": 1, "kernel_class": "matmul", "macs": 3.0}],
+        run_shape=[{"shape_id": 0, "kernel_class": "linear", "macs": 5.0}, {"shape_id": 1, "kernel_class": "matmul", "macs": 3.0}],
     )  # fmt: skip
 
 

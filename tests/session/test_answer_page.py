@@ -11,13 +11,18 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.page import answered, pictures
+from charz.session.page import answered, pictures, series
 
 ROW: dict[str, Any] = {
     "hardware": "p", "backend": "vllm", "device_count": 1, "batch": 1, "tpot_s": 0.01, "ttft_s": 0.1, "tokens_per_s": 100.0,
     "million_mixed_tokens_usd": 3.0, "weight_byte": 16e9, "kv_cache_byte": 4e9, "peak_memory_byte": 30e9,
 }  # fmt: skip
 LARGE = ROW | {"batch": 8, "tpot_s": 0.02, "tokens_per_s": 400.0, "million_mixed_tokens_usd": 0.75}
+
+def points(chart: dict[str, Any]) -> Any:
+    """Return the points of a chart, which its layers share where it has no rules."""
+    return (chart if "data" in chart else chart["layer"][0])["data"]["values"]
+
 
 NONE = {"tpot_s": None, "ttft_s": None}
 
@@ -61,6 +66,8 @@ def test_equal_throughputs_have_no_best() -> None:
     (chart,) = found.charts
     assert [(point["x"], point["y"]) for point in chart["data"]["values"]] == [(0.01, 0.1), (0.005, 0.3), (0.01, 0.1)]
     assert marks(chart) == ["line", "point", "rule", "rule"]
+    near = answered._speed([ROW, ROW | {"hardware": "q", "tpot_s": 0.005, "tokens_per_s": 99.5}, LARGE | {"tokens_per_s": 50.0}], NONE)
+    assert near is not None and near.finding.startswith("q batch 1 generates most within 1 %: 99.5 tokens a second at 5.00 ms")
     two = answered._speed([ROW, ROW | {"hardware": "q", "tpot_s": 0.005}, LARGE | {"tokens_per_s": 50.0}], {"tpot_s": None, "ttft_s": None})
     assert two is not None and two.finding.startswith("q batch 1 generates most: 100 tokens a second at 5.00 ms")
 
@@ -92,7 +99,10 @@ def test_a_picture_of_loads() -> None:
 def test_pictures_of_cost() -> None:
     """Bars for one number of devices, the cheapest first; for several, a line through the cheapest row of each number."""
     alone = answered._cost([ROW, LARGE], NONE)
-    assert alone is not None and alone.finding == "p batch 8 is the cheapest: 0.750 USD a million tokens."
+    assert alone is not None and alone.finding == (
+        "p batch 8 is the cheapest: 0.750 USD a million mixed tokens. Mixed tokens are those of a request: its prompt and its output, at this batch, all of "
+        "the time busy."
+    )
     assert [bar["value"] for bar in alone.charts[0]["data"]["values"]] == [0.75, 3.0]
     two = answered._cost([ROW, LARGE, ROW | {"device_count": 2}], NONE)
     assert two is not None
@@ -101,21 +111,48 @@ def test_pictures_of_cost() -> None:
     ]  # fmt: skip
 
 
+def test_costs_of_stated_loads_are_those_of_the_largest() -> None:
+    """A small load on the cheaper server is not what the page's first line names; the rates of an answer without stated loads differ anyway."""
+    rows = [ROW | {"rate_per_s": 1.0, "million_mixed_tokens_usd": 0.5}, ROW | {"hardware": "q", "rate_per_s": 2.0}]
+    stated, free = answered._cost(rows, NONE, is_loaded=True), answered._cost(rows, NONE)
+    assert stated is not None and stated.finding.startswith("At 2, the largest load, q 2/s is the cheapest: 3.00 USD")
+    assert free is not None and free.finding.startswith("p 1/s is the cheapest: 0.500 USD")
+    within = answered._cost(rows, {"tpot_s": 0.015, "ttft_s": None}, is_loaded=True)
+    assert within is not None and within.finding.startswith("At 2, the largest load within the objectives, q 2/s is")
+
+
 def test_the_best_row_meets_the_objectives() -> None:
     """The larger batch is cheaper and later than 15 ms a token; a saturated row meets nothing; where no row does, the sentence tells it."""
     limits = {"tpot_s": 0.015, "ttft_s": None}
     found = answered._cost([ROW, LARGE], limits)
-    assert found is not None and found.finding == "Within the objectives p batch 1 is the cheapest: 3.00 USD a million tokens."
+    assert found is not None and found.finding.startswith("Within the objectives p batch 1 is the cheapest: 3.00 USD a million mixed tokens.")
     assert [bar["value"] for bar in found.charts[0]["data"]["values"]] == [3.0]
     assert answered._within([ROW, ROW | {"is_saturated": True}], "ab", limits) == (["a"], "Within the objectives ")
     assert answered._within([ROW], "a", {"tpot_s": 0.015, "ttft_s": 0.05}) == ("a", "No row meets the objectives. ")
     assert answered._within([ROW | {"ttft_s": None}], "a", {"tpot_s": None, "ttft_s": 0.2})[1] == "No row meets the objectives. "
     assert answered._within([ROW], "a", NONE) == ("a", "")
+    # In a queue, 99 % of the requests meet the objectives, not the mean or the median.
+    assert answered._meets(ROW | {"tpot_p99_s": 0.015}, limits) and not answered._meets(ROW | {"tpot_p99_s": 0.016}, limits)
+    assert answered._meets(ROW | {"tpot_p99_s": 0.016, "met_fraction": 0.99}, limits) and not answered._meets(ROW | {"met_fraction": 0.98}, limits)
+
+
+@pytest.mark.parametrize(("column", "word"), [("ttft_mean_s", "mean time"), ("ttft_p50_s", "median time"), ("ttft_s", "time")])
+def test_the_axes_of_times_name_their_statistic(column: str, word: str) -> None:
+    found = answered._speed([row | {column: 0.1} for row in (ROW, LARGE)], NONE)
+    assert found is not None
+    titles = json.dumps(found.charts)
+    assert f'"{word} of a later token [s]"' in titles and f'"{word} to the first token [s]"' in titles
 
 
 def test_devices_have_lines_of_their_own() -> None:
     found = answered._speed([ROW, LARGE, ROW | {"device_count": 2}], {"tpot_s": None, "ttft_s": None})
     assert found is not None and [p["series"] for p in found.charts[0]["data"]["values"]] == ["p x1", "p x1", "p x2"]
+
+
+@pytest.mark.parametrize(("more", "is_told"), [({"slots": 8}, True), ({"most_batch": 8}, True), ({}, False)])
+def test_a_picture_of_memory_tells_the_requests(more: dict[str, Any], is_told: bool) -> None:
+    found = answered._memory([ROW | more], {("p", "vllm"): (80e9, 0.1)})
+    assert found is not None and ("as many requests as the server lets run at once" in found.finding) == is_told
 
 
 def test_a_picture_of_memory_marks_the_limit() -> None:
@@ -138,7 +175,7 @@ def test_what_does_not_fit_is_red() -> None:
 
 def test_names_of_splits_tell_their_devices() -> None:
     rows = [{"hardware": "p", "split": split, "device_count": count} for split, count in (("one", 1), ("tp8", 8))]
-    assert answered._labels(rows) == ["p", "p tp8"]
+    assert series.labels(rows) == ["p", "p tp8"]
 
 
 def test_the_command_of_a_page() -> None:
@@ -172,6 +209,107 @@ def test_pages_of_commands(name: str, file: Path, tmp_path: Path) -> None:
     charts = json.loads(re.findall(r'id="charts">(.*?)</script>', page, re.S)[0])
     assert len(charts) == page.count('<div class="chart"') >= 1
     assert f"charz {name} {model} --on t4 " in page
+
+
+def servers(count: int) -> list[dict[str, Any]]:
+    """Return two servers of each part: the one with more devices is faster and dearer, and later parts are slower."""
+    return [
+        ROW | {"hardware": f"p{i}", "precision": precision, "tokens_per_s": 1000.0 - 10 * i + fast, "tpot_s": 0.01 * (1 + i), "million_mixed_tokens_usd": usd}
+        for i in range(count)
+        for precision, fast, usd in (("bf16", 0, 2.0 + i), ("fp8", 50, 1.0 + i))
+    ]  # fmt: skip
+
+
+def test_a_picture_draws_the_best_series_of_each_part() -> None:
+    """Twelve parts have 24 servers. The picture has the faster one of each of the ten fastest parts, and its sentence tells the rule."""
+    found = answered._speed(servers(12), NONE)
+    assert found is not None
+    assert found.finding.endswith(" Drawn: 10 of 24 servers, the fastest of each part first; the other 14 are only in the table.")
+    shown = points(found.charts[0])
+    assert [point["series"] for point in shown] == [f"p{i} fp8" for i in range(10)]
+    assert len({point["color"] for point in shown}) == 10
+
+
+def test_a_picture_of_few_parts_draws_the_next_best_series() -> None:
+    """Four parts have eight servers, of which all are drawn; of six parts' twelve, the six fastest of a part come first, then four others."""
+    four = answered._speed(servers(4), NONE)
+    assert four is not None and "Drawn" not in four.finding and len(points(four.charts[0])) == 8
+    chosen, told = series.drawn(servers(6), ("tokens_per_s",), lambda row: -row["tokens_per_s"], "fastest")
+    assert chosen == {f"p{i} fp8" for i in range(6)} | {f"p{i} bf16" for i in range(4)}
+    assert told == " Drawn: 10 of 12 servers, the fastest of each part first; the other 2 are only in the table."
+
+
+def test_a_part_has_one_color_and_a_precision_one_marker() -> None:
+    """The same ones in each picture of the page; with one part, a precision has a color."""
+    found = answered._speed(servers(4), NONE)
+    assert found is not None
+    looks = [{(point["part"], point["kind"]): (point["color"], point["shape"]) for point in points(chart)} for chart in found.charts]
+    assert looks[0] == looks[1] and len(looks[0]) == 8
+    assert all(color == looks[0][part, "bf16"][0] for (part, _), (color, _) in looks[0].items())
+    assert {(kind, shape) for (_, kind), (_, shape) in looks[0].items()} == {("bf16", "circle"), ("fp8", "triangle-up")}
+    encoded = found.charts[0]["layer"][1]["encoding"]
+    assert encoded["color"]["scale"]["domain"] == ["p0", "p1", "p2", "p3"] and encoded["shape"]["scale"]["domain"] == ["bf16", "fp8"]
+    alone = series.placed(servers(1), "tpot_s", "tokens_per_s")
+    assert [(point["part"], point["color"], point["shape"]) for point in alone] == [
+        ("bf16", series.COLORS[0], "circle"), ("fp8", series.COLORS[1], "circle"),
+    ]  # fmt: skip
+
+
+def test_more_parts_than_colors_take_the_colors_of_a_picture() -> None:
+    assert series._looks(["a", "b", "c"], ["c"], ("red", "blue")) == {"c": "red"}
+    assert series._looks(["a", "b"], ["b"], ("red", "blue")) == {"a": "red", "b": "blue"}
+
+
+def test_a_legend_has_two_columns_of_short_names() -> None:
+    point = {"series": "a", "name": "a", "x": 1.0, "y": 2.0}
+    assert pictures.against([point], "x", "y")["usermeta"] == {"columns": 2}
+    assert pictures.against([point | {"series": "a" * 22}], "x", "y")["usermeta"] == {"columns": 2}
+    assert pictures.against([point | {"series": "a" * 23}], "x", "y")["usermeta"] == {"columns": 1}
+
+
+def test_ticks_of_devices_are_their_numbers() -> None:
+    two = answered._cost([ROW, ROW | {"device_count": 4}], NONE)
+    assert two is not None and two.charts[0]["layer"][0]["encoding"]["x"]["axis"]["values"] == [1, 4]
+
+
+def test_versions_name_a_row_only_where_a_part_has_several() -> None:
+    rows = [{"hardware": part, "backend": backend} for part, backend in (("p", "vllm"), ("q", "llama_cpp"))]
+    assert series.labels(rows) == ["p", "q"]
+    assert series.labels([*rows, {"hardware": "q", "backend": "vllm"}]) == ["p vllm", "q llama_cpp", "q vllm"]
+
+
+def test_a_picture_of_loads_has_five_servers() -> None:
+    """The cheapest of six is the last one, which saturates first; each has two lines, and the red lines are those of the drawn ones."""
+    rows = [
+        ROW | {"hardware": f"p{i}", "rate_per_s": 1.0, "ttft_p50_s": 1.0, "ttft_p99_s": 2.0, "saturation_per_s": 11.0 - i, "million_output_tokens_usd": 9.0 - i}
+        for i in range(6)
+    ]  # fmt: skip
+    found = answered._load(rows, NONE)
+    assert found is not None and found.finding.endswith("Drawn: 5 of 6 servers, the cheapest of each part first; the other one is only in the table.")
+    assert {point["part"] for point in points(found.charts[0])} == {f"p{i}" for i in range(1, 6)}
+    assert [rule["x"] for rule in values(found.charts[0], 2)] == [10.0, 9.0, 8.0, 7.0, 6.0]
+    dashes = found.charts[0]["layer"][0]["encoding"]["strokeDash"]["scale"]
+    assert dashes == {"domain": ["p50", "p99"], "range": [[1, 0], [6, 4]]}
+
+
+def test_costs_of_steps_alone_are_compared() -> None:
+    rows = [{"hardware": "p", "phase": phase, "million_tokens_usd": usd, "device_count": 1} for phase, usd in (("prefill", 0.1), ("decode", 3.0))]
+    found = answered._cost(rows, NONE)
+    assert found is not None and found.finding.startswith("p is the cheapest: 3.00 USD a million decode tokens.")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_page_of_serve_shows_both_precisions_apart(file: Path, tmp_path: Path) -> None:
+    """An L4 computes in fp8 too: both precisions have their lines, their bars and their rows."""
+    out = tmp_path / "page.html"
+    with charz.open(file) as db:
+        found = db.serve("decoder", on="l4", input=64, output=16, rate="1,2", html=out)
+    assert set(found["precision"]) == {"fp16", "fp8"}
+    charts = json.loads(re.findall(r'id="charts">(.*?)</script>', out.read_text(), re.S)[0])
+    drawn = [{point["part"] for point in points(chart)} for chart in charts if "x" in points(chart)[0]]
+    assert len(drawn) >= 3 and all(parts == {"fp16", "fp8"} for parts in drawn)
+    *_, memory = charts
+    assert {bar["name"] for bar in points(memory)} == {"l4 fp16", "l4 fp8"}
 
 
 def test_rules_alone_have_no_line() -> None:

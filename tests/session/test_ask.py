@@ -185,12 +185,18 @@ def test_a_budget_is_held_against_models_and_parts(db: Session) -> None:
     assert found["price_basis"].drop_nulls()[0].startswith("assumed, 20")
 
 
+@pytest.mark.parametrize(("name", "policies"), [("int4", "w4a16"), ("fp8_e4m3", "fp8"), ("q4_k", "q4_k_m")])
+def test_a_format_as_a_precision_names_the_policies_that_keep_weights_in_it(name: str, policies: str, db: Session) -> None:
+    with pytest.raises(CharzError, match=f"a format and not a precision policy: {name}. Policies that keep weights in it: {policies}.$"):
+        db.report("small", on="t4", precision=name)
+
+
 @pytest.mark.default
 def test_costs_of_owning_are_said(db: Session) -> None:
-    (line,) = prices.said(db.connection(), {"a": "rent", "b": "owned", "c": "owned"})
+    (line,) = prices.said(db, {"a": "rent", "b": "owned", "c": "owned"})
     assert line.startswith("owned: b, c, which nobody rents out") and line.endswith(" Other prices are rents.")
-    assert prices.said(db.connection(), {"b": "owned"})[0].endswith("--price` shows the basis.")
-    assert prices.said(db.connection(), {"a": "rent", "b": None})[0].startswith("no price is known of b;")
+    assert prices.said(db, {"b": "owned"})[0].endswith("--price` shows the basis.")
+    assert prices.said(db, {"a": "rent", "b": None})[0].startswith("no price is known of b;")
 
 
 def test_a_limit_on_the_power_drawn_keeps_what_only_stronger_choices_beat(db: Session) -> None:

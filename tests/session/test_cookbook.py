@@ -79,3 +79,27 @@ def test_a_block_answers(
         said = capsys.readouterr()
         assert code == 0, said.err
         assert said.out.strip()
+
+
+RELATION = re.compile(r"^\| `(\w+)` \| [\w, ]+ \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+"""Row of a page's table of relations: name, kind, grain and content."""
+
+
+def test_tables_of_relations_name_columns_that_exist(db: Session) -> None:
+    """The grain of a relation is columns that identify its rows, and names in its content are columns or relations."""
+    rows = [row for page in DOCS.rglob("decisions/*.md") for row in RELATION.findall(page.read_text())]
+    assert len(rows) >= 15
+    relations = {name for (name,) in db.catalog().execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    for relation, grain, content in rows:
+        found = db.catalog().sql(f'SELECT * FROM "{relation}" LIMIT 0').columns
+        key, named = (re.findall(r"`(\w+)`", text) for text in (grain, content))
+        assert key and set(key) <= set(found), relation
+        assert set(named) <= {*found, *relations}, relation
+        twice = f'SELECT COUNT(*) FROM (SELECT {", ".join(key)} FROM "{relation}" GROUP BY ALL HAVING COUNT(*) > 1)'
+        assert db.catalog().execute(twice).fetchall() == [(0,)], relation
+
+
+def test_every_block_of_sql_is_run_by_a_test() -> None:
+    """Blocks of other pages are run by the test of their page; a page with blocks that no test runs would go unnoticed."""
+    pages = {page.name for page in DOCS.rglob("*.md") if "```sql" in page.read_text() and page.parent.name != "reference"}
+    assert pages == {PAGE.name, ARCHITECT.name, "tools.md"}

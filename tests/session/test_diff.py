@@ -248,8 +248,10 @@ def test_the_file_of_a_version(text: str, name: str | None) -> None:
     assert file_of(text) == name
 
 
-def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:
-    """Write a profiler's trace with a number of microseconds a call, in sequential steps."""
+def _trace(
+    path: Path, steps: list[list[tuple[str, float]]], is_marked: bool = True, dims: list[list[int]] | None = None
+) -> Path:
+    """Write a profiler's trace with a number of microseconds a call, in sequential steps, and with sizes of the operands of each call."""
     events: list[dict[str, Any]] = []
     now = 0.0
     for number, calls in enumerate(steps):
@@ -264,12 +266,13 @@ def _trace(path: Path, steps: list[list[tuple[str, float]]]) -> Path:
                     "dur": micros,
                     "pid": 1,
                     "tid": 1,
-                    "args": {},
+                    "args": {"Input Dims": dims, "Input type": ["float"] * len(dims)} if dims else {},
                 }
             )
             now += micros + 1
         mark = {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{number}", "ts": begin, "dur": now - begin}
-        events.append({**mark, "pid": 1, "tid": 1})
+        if is_marked:
+            events.append({**mark, "pid": 1, "tid": 1})
         now += 10
     path.write_text(json.dumps({"traceEvents": events}))
     return path
@@ -283,6 +286,36 @@ def test_a_trace_is_the_median_of_the_steps_that_agree(tmp_path: Path) -> None:
         ("relu", "activation", pytest.approx(1e-6)),
     ]
     assert (found.step_count, found.has_device) == (3, False)
+
+
+@pytest.mark.default
+def test_a_trace_without_marks_is_divided_into_equal_runs(tmp_path: Path) -> None:
+    """Four equal calls are one run of four, two runs of two, or four runs of one: the number of predicted kernels decides. Views do not
+    count, and a trace whose parts differ is one run."""
+    path = tmp_path / "trace.json"
+    whole = kineto.profile(_trace(path, [[("linear", micros)] for micros in (1.0, 2.0, 4.0, 8.0)], is_marked=False))
+    assert [(whole.run(count).step_count, len(whole.run(count).calls)) for count in (5, 2, 1)] == [(1, 4), (2, 2), (4, 1)]
+    assert [call.seconds for call in whole.run(2).calls] == pytest.approx([2.5e-6, 5e-6])
+    viewed = kineto.profile(_trace(path, [[("linear", 1.0), ("view", 1.0), ("relu", 1.0)]] * 3, is_marked=False))
+    assert (viewed.run(2).step_count, len(viewed.run(2).calls)) == (3, 3)
+    differing = kineto.profile(_trace(path, [[("linear", 1.0)], [("relu", 1.0)], [("linear", 1.0)]], is_marked=False))
+    assert differing.run(1).step_count == 1
+    marked = kineto.profile(_trace(path, [[("linear", 1.0), ("linear", 1.0)]] * 3))
+    assert (marked.run(1).step_count, len(marked.run(1).calls)) == (3, 2)
+
+
+@pytest.mark.default
+def test_sizes_of_a_trace_are_those_of_the_model_s_inputs() -> None:
+    """The first operand with the rank and the fixed sizes of an input has its batch. Numbers of tokens are integers."""
+
+    def sizes(given: str, *tensors: tuple[str, tuple[int, ...]]) -> dict[str, int]:
+        return kineto.Profile([kineto.Call("x", "linear", 1.0, tensors)], False, 1, False).sizes([given])
+
+    assert sizes("x=B,3,8,8:fp32", ("float", (7, 3, 3, 3)), ("float", (4, 3, 8, 8))) == {"B": 4}
+    assert sizes("x=B,3,8,8:fp32", ("float", (4, 3, 9, 9))) == {}
+    assert sizes("ids=B,S:int64", ("float", (50, 16)), ("long int", (2, 12))) == {"B": 2, "S": 12}
+    assert sizes("x=B,B:fp32", ("float", (2, 3)), ("float", (5, 5))) == {"B": 5}
+    assert sizes("x=2,3:fp32", ("float", (2, 3))) == {}
 
 
 @pytest.mark.default
@@ -331,3 +364,21 @@ def test_a_prediction_against_a_trace(file: Path, tmp_path: Path) -> None:
     )
     assert total["new_value"] == pytest.approx(55e-6)
     assert total["difference_value"] == pytest.approx(55e-6 - sum(k["latency_s"] for k in predicted))
+
+
+def test_a_trace_gives_batch_and_backend(file: Path, tmp_path: Path) -> None:
+    """Three runs at batch 4 without marks, each 20, 5 and 30 us, are compared with one eager run at batch 4."""
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(file.read_bytes())
+    calls = [("linear", 20.0), ("relu", 5.0), ("linear", 30.0)]
+    trace = str(_trace(tmp_path / "trace.json", [calls] * 3, is_marked=False, dims=[[4, 64], [64, 64]]))
+    with charz.open(copy) as db:
+        db.ingest(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)), inputs="B,64", name="net", no_answers=True)
+        (total,) = db.diff("net", trace, on="i7_13700k").to_dicts()
+        predicted = db.report("net", on="i7_13700k", backend="eager", batch=4, section="kernels")["latency_s"].sum()
+        assert (total["old_value"], total["new_value"]) == (pytest.approx(predicted), pytest.approx(55e-6))
+        with pytest.warns(CharzWarning, match="the trace has batch 4, the prediction batch 2"):
+            db.diff("net", trace, on="i7_13700k", batch=2)
+        long = str(_trace(tmp_path / "long.json", [[*calls, ("relu", 1.0)], calls], is_marked=False))
+        with pytest.warns(CharzWarning, match="the trace has 7 calls, the prediction 3 kernels: record one run, or mark"):
+            db.diff("net", long, on="i7_13700k")

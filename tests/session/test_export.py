@@ -147,7 +147,7 @@ def test_a_folder_loads_as_a_copy_that_answers(
         made, begin, views[format] = Path("load.sql").read_text().partition("CREATE VIEW")
         with duckdb.connect() as loaded:
             loaded.execute(made)
-            names = loaded.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+            names = loaded.execute("SELECT CONCAT(schema_name, '.', table_name) FROM duckdb_tables() ORDER BY 1").fetchall()
             tables[format] = {
                 name: loaded.execute(f"SELECT count(*), sum(hash(t)) FROM {name} AS t").fetchall() for (name,) in names
             }
@@ -157,7 +157,14 @@ def test_a_folder_loads_as_a_copy_that_answers(
                 loaded.execute(begin + views[format])
                 (found,) = loaded.execute(SUM.format("model_report")).fetchall()
                 assert found == pytest.approx(expected, rel=1e-9)
+    # A text of the mart that a spreadsheet would run as a formula is quoted in CSV alone.
+    sources = [tables[format].pop("mart.sources")[0][0] for format in ("csv", "parquet")]
+    assert sources[0] == sources[1] > 0
     assert tables["csv"] == tables["parquet"] and len(tables["csv"]) > 50
+    mart = {f"mart.{path.stem}" for path in (tmp_path / "csv/mart").iterdir()}
+    assert mart - {"mart.sources"} == {name for name in tables["csv"] if name.startswith("mart.")}
+    ((count, _),) = tables["csv"]["mart.runs"]
+    assert count == len(pl.read_parquet(tmp_path / "parquet/mart/runs.parquet")) > 0
     assert views["csv"] == views["parquet"]
 
 

@@ -17,6 +17,7 @@ RUN: dict[str, Any] = {
     "bottleneck": "compute", "compute_s": 6e-3, "memory_s": 3e-3, "power_s": 0.0, "team_s": 0.0, "overhead_s": 1e-3, "energy_j": 2.0,
     "energy_per_sample_j": 2.0, "average_power_w": 200.0, "energy_scope": "board", "compute_energy_j": 0.5, "memory_energy_j": 0.5,
     "static_energy_j": 1.0, "macs": 3e9, "kernel_count": 2, "utilization_fraction": 0.25, "is_simulated": False,
+    "flops": 6e9, "naive_s": 4e-3, "host_issue_s": 1e-3, "run_call_s": 1e-3,
 }  # fmt: skip
 MEMORY = {"fits_device": True, "peak_memory_byte": 2**30, "device_byte": 16 * 2**30}
 
@@ -28,7 +29,10 @@ def test_the_answer_in_words() -> None:
     assert told["change"].count(";") == 1
     assert told["energy"] == "2.00 J a sample, 200 W on average, 100 W of it static at the clock of the run (board)"
     assert told["memory"] == "takes 1.00 GiB of 16.0 GiB"
-    assert told["work"] == "3.00 GMAC in 2 kernels, 25 % of the units' peak while busy"
+    assert told["work"] == (
+        "3.00 GMAC in 2 kernels; shapes and waves allow 25 % of the peak of the units in use, on average 1.50 TOP/s, before efficiency"
+    )
+    assert dict(first_screen.answer({**RUN, "naive_s": 0.0}, MEMORY).fetch())["work"].endswith("25 % of the peak of the units in use, before efficiency")
     assert "silicon" not in told
     changed = {**RUN, "is_simulated": True, "energy_j": None, "p10_s": None}
     told = dict(first_screen.answer(changed, {**MEMORY, "fits_device": False}).fetch())
@@ -36,6 +40,15 @@ def test_the_answer_in_words() -> None:
     assert told["memory"].startswith("does not fit: 1.00 GiB")
     assert told["energy"].startswith("not known") and "simulated" in told["silicon"]
     assert first_screen.answer({**RUN, "latency_s": None}, MEMORY).fetch() == [("time", "m has no time on p")]
+
+
+def test_a_peak_above_the_limit_is_that_of_one_kernel() -> None:
+    """750 W of one kernel against a limit of 450 W; a peak below the limit, or an unknown one, needs no sentence."""
+    run = RUN | {"peak_power_w": 750.0, "tdp_w": 450.0}
+    (told,) = first_screen.peak_power(run)
+    assert told == "the peak power of 750 W is that of one kernel; the limit of 450 W applies to the run's average, 200 W"
+    for other in ({"peak_power_w": 449.0}, {"peak_power_w": None}, {"tdp_w": None}):
+        assert first_screen.peak_power(run | other) == []
 
 
 def test_the_shares_of_time_and_energy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -30,3 +31,27 @@ def test_what_a_file_says_is_taken_and_what_is_not_is_named(file: Path, tmp_path
     assert "mine.csv: columns left out: rig" in said
     assert "assumed where the file states none: device_count 1, mode run, memory_format nchw" in said
     assert "1 model not ingested, 1 no such scenario" in said
+
+
+def test_an_import_tells_of_its_own_parts_alone(file: Path, tmp_path: Path) -> None:
+    for name, part in (("first", "nosuchgpu"), ("second", "t4")):
+        (tmp_path / f"{name}.csv").write_text(f"model,hardware,batch,precision,backend,latency_s\nsmall,{part},1,fp16,eager,2e-3\n")
+    warned: list[str] = []
+    shutil.copy(file, tmp_path / "mine.duckdb")
+    with Session(tmp_path / "mine.duckdb", messages=Messages(warn=warned.append)) as db:
+        db.measurements.import_(tmp_path / "first.csv")
+        assert "parts not in the catalog: nosuchgpu (" in "\n".join(warned)
+        warned.clear()
+        db.measurements.import_(tmp_path / "second.csv")
+    assert "nosuchgpu" not in "\n".join(warned)
+
+
+def test_an_imported_trace_tells_how_to_compare_it(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([{"ph": "X", "cat": "cpu_op", "name": "aten::relu", "ts": 0, "dur": 5, "args": {}}]))
+    said: list[str] = []
+    shutil.copy(file, tmp_path / "mine.duckdb")
+    with Session(tmp_path / "mine.duckdb", messages=Messages(remark=said.append)) as db:
+        db.measurements.import_(path, hardware="t4", model="small")
+        assert db.sql("SELECT model, operator FROM operator_measurement").rows() == [("small", "aten::relu")]
+    assert f"next: charz diff small {path} --on t4 --backend eager compares the calls of trace.json" in "\n".join(said)

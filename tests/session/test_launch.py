@@ -14,6 +14,7 @@ from charz.hardware_catalog import loader
 from charz.schema.errors import CharzError
 from charz.session.ask import launch, trainer
 from charz.session.ask.mix import Mix
+from charz.session.capabilities import Capabilities
 
 TABLE = Path(loader.__file__).parent / "tables" / "launch_flag.csv"
 KNOWN = Path(__file__).parents[1] / "facts" / "server_flags.csv"
@@ -55,6 +56,12 @@ def test_the_format_of_a_checkpoint_needs_no_flag() -> None:
     assert "--dtype bfloat16 " in made("vllm", stored="bf16", precision="bf16")[0]
 
 
+def test_a_checkpoint_of_8_bits_is_no_run_of_16() -> None:
+    told = "the checkpoint is stored in fp8, and a server loads it so: a run in bf16 needs a converted checkpoint"
+    assert told in made("vllm", stored="fp8", precision="bf16")[1]
+    assert told not in made("vllm", stored="bf16", precision="bf16")[1]
+
+
 def test_degrees_of_a_split() -> None:
     """Four replicas share 32 samples, 8 each. SGLang counts all devices of a stage as tensor parallel: four replicas of 2 devices are 8."""
     degrees = {"tensor": 2, "pipeline": 3, "data": 4, "expert": 4}
@@ -67,6 +74,44 @@ def test_degrees_of_a_split() -> None:
     assert "--tp-size 8 --pp-size 3 --attn-dp-size 4 --ep-size 4" in words and "--max-running-requests 32 " in words
     words, notes = made("vllm", degrees={"tensor": 2, "context": 2})
     assert "context" not in words and any("no flag adds devices that share a prompt" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("engine", "words", "note"),
+    [
+        ("vllm", "--nnodes 2 --node-rank 0 --master-addr ADDRESS", "with a --node-rank of its own, from 1 on, and with --headless"),
+        ("sglang", "--nnodes 2 --node-rank 0 --dist-init-addr ADDRESS:50000", "first of 2 nodes: each further node"),
+        ("trtllm", "", "2 nodes: trtllm-serve runs under MPI"),
+    ],
+)
+def test_a_command_tells_how_further_nodes_start(engine: str, words: str, note: str) -> None:
+    """Two stages of eight devices are two nodes of eight; ten devices take two as well, and eight take one, which needs no flag."""
+    numbers = [launch.settings(ROW, degrees, [MIX], "x", (0.1, None), None, 8) for degrees in ({"tensor": 8, "pipeline": 2}, {"pipeline": 10}, {"tensor": 8})]
+    assert [each["nodes"] for each in numbers] == [2, 2, 1]
+    two, _, one = (launch.command(flags(engine), ROW, each, None) for each in numbers)
+    assert words in two[0] and any(note in line and "2 nodes" in line for line in two[1])
+    assert "nnodes" not in one[0] and not any("node" in line for line in one[1])
+    assert launch.settings(ROW, {"tensor": 64}, [MIX], "x", (0.1, None), None)["nodes"] == 1
+
+
+def test_the_versions_whose_flags_were_compared() -> None:
+    """The format fp8_block came with 0.20.2; the other flags are in 0.18.1 too. A release without a patch is the whole minor release."""
+    assert launch.earliest(flags("vllm"), ROW) == "0.18.1" and launch.earliest(flags("vllm"), ROW | {"precision": "fp8_block"}) == "0.20.2"
+    assert launch.earliest(flags("sglang"), ROW) is None
+    among = [launch._is_among(release, "0.18.1", "0.33.0") for release in ("v0.18", "v0.20.2", "v0.33.0", "v0.17", "v0.34", "v0.20-rocm", None)]
+    assert among == [True, True, True, False, False, False, False]
+    line = launch.said(flags("vllm"), ROW | {"engine_version": "v0.18"}, "hf:a/b")[0]
+    assert line == "the flags are those of vllm 0.18.1 and 0.33.0; the times are those of vllm v0.18 (--version names another)"
+
+
+def test_a_part_that_newer_releases_leave_out() -> None:
+    """A V100 has compute capability 7.0, and vllm 0.21 needs 7.5."""
+    able = Capabilities({"v100": "7.0", "t4": "7.5"}, {"vllm": [(1_000, "7.0"), (21_000, "7.5"), (40_000, "8.0")]})
+    facts = launch.Facts(flags("vllm"), (0.1, 512), {"m": ("hf:a/b", None)}, {"v100": 32e9, "t4": 16e9, "cpu": 1e12}, {"*": 8}, able)
+    ends = [facts.ending(ROW | {"hardware": part}) for part in ("v100", "t4", "cpu")]
+    assert ends[0] == ["v100: install vllm below 0.21, which needs compute capability 7.5"]
+    assert ends[1] == ["t4: install vllm below 0.40, which needs compute capability 8.0"] and ends[2] == []
+    assert ends[0][0] in facts.command(ROW | {"hardware": "v100"}, {"tensor": 2}, [MIX])[1]
 
 
 def test_the_share_of_weights_and_cache() -> None:
@@ -103,7 +148,8 @@ def test_packages_know_every_flag() -> None:
         for flag in flags(engine):
             if flag["package"]:
                 names = set(re.findall(r"--([\w-]+)", " ".join(filter(None, (flag["words"], flag["note"])))))
-                assert {name.removeprefix("no-") for name in names} <= known[flag["package"], flag["package_version"]], flag
+                for version in {flag["package_version"], flag["since_version"] or flag["package_version"]}:
+                    assert {name.removeprefix("no-") for name in names} <= known[flag["package"], version], flag
                 checked += len(names)
     assert checked > 40
     of_trl = flags("trl")
@@ -121,8 +167,8 @@ def test_names_on_the_hub() -> None:
     assert line in launch.said(flags("vllm"), ROW, "hf:llama-3.1-8b") and line not in launch.said(flags("vllm"), ROW, "hf:meta-llama/Llama-3.1-8B-Instruct")
     row = ROW | {"replicas": 3}
     assert launch.said(flags("vllm"), row, "net.py") == [
-        "the flags are those of vllm 0.33.0; the times are those of vllm v1 (--version names another), a version whose flags may differ: its --help lists "
-        "them",
+        "the flags are those of vllm 0.18.1 and 0.33.0; the times are those of vllm v1 (--version names another), a version whose flags may differ: its "
+        "--help lists them",
         "p: start 3 of these servers, which share the requests",
         "MODEL: put the path of m or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name",
     ]  # fmt: skip
@@ -171,7 +217,7 @@ def test_a_page_contains_the_command_of_the_best_row(file: Path, tmp_path: Path)
             page = out.read_text()
             assert "vllm serve MODEL --dtype float16" in page and "This command starts the best server" in page
             assert "launch" not in rows.columns
-        cheapest = rows.sort("million_tokens_usd")["hardware"][0]
+        cheapest = rows.sort("million_output_tokens_usd")["hardware"][0]
     assert f"This command starts the best server, on {cheapest}." in page
 
 

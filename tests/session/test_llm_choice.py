@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from charz.cli import output
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.ask import prices
+from charz.session.ask import prices, splits
 from charz.session.messages import Messages
 from charz.session.question import Question
 
@@ -43,6 +44,20 @@ def test_without_devices_a_choice_tries_up_to_64(db: Session) -> None:
     tried = db._splits(["decoder"], [], ([], [], [], []), is_choice=True)
     assert max(split.tensor * split.pipeline for split in tried) == 64 and max(split.tensor for split in tried) == 8
     assert {split.pipeline for split in db._splits(["decoder"], [], ([2], [], [], []), is_choice=False)} == {2}
+
+
+def test_a_connection_has_the_splits_that_it_was_given(db: Session) -> None:
+    """Columns without a value stay null, and the file's own splits are replaced."""
+    made = db._splits(["decoder"], [4], ([2], [], [], []), is_choice=False)
+    scoped = db.asked(Question(["decoder"], ["h100_sxm5_80"], serves=True, runs=[{"phase": "decode"}]), "serving_split")
+    splits.hold(scoped, made)
+    assert scoped.records("SELECT * FROM device_split") == [split.model_dump() for split in made]
+
+
+def test_a_named_batch_is_the_largest_of_a_choice(db: Session) -> None:
+    """A choice also needs the step of one request: asked for 4 alone, it has the row of 1, 2 and 4."""
+    one, many = (db.llm("decoder", on="h100_sxm5_80", precision="bf16", devices=1, batch=batch, **ASKED) for batch in (4, "1,2,4"))
+    assert one.rows() == many.rows() and len(one)
 
 
 def test_degrees_that_take_more_than_the_devices(db: Session) -> None:
@@ -128,9 +143,15 @@ def test_parts_that_are_sold_in_nodes(db: Session) -> None:
     assert prices.of_nodes(db.connection(), [("h100_sxm5_80", 16), ("t4", 1)]) == [] and prices.of_nodes(db.connection(), [("h100_sxm5_80", 12)]) == told
 
 
+def test_a_host_of_one_device_joins_no_others(db: Session) -> None:
+    """A GH200 is rented alone: no link joins two, and a network joins hosts of one."""
+    joined, nodes = db.linked_devices(), prices.node_sizes(db.connection())
+    assert all((joined.get(part, 1), nodes[part]) == (1, 1) for part in ("gh200_96", "gh200_144"))
+
+
 def test_rents_that_the_catalog_assumes_are_named(db: Session) -> None:
-    told = prices.said(db.connection(), prices.of(db.connection(), ["h100_sxm5_80", "t4"]))
-    assert told == ["rent: h100_sxm5_80, t4 at an assumed price of 2025-06; `charz compare --price --rent PART=USD` takes yours"]
+    told = prices.said(db, prices.of(db, ["h100_sxm5_80", "t4"]))
+    assert told == ["rent: h100_sxm5_80, t4 at an assumed price of 2025-06; `--rent PART=USD` takes yours"]
 
 
 def test_a_launched_choice_runs_the_requests_of_its_replay(db: Session) -> None:
@@ -146,13 +167,42 @@ def test_numbers_of_devices_that_no_link_joins(db: Session, said: list[str]) -> 
     assert "left out: 16 devices on t4: links join at most 8 of them; --devices 16 --pipeline 2 spreads over two nodes" in said
 
 
+@pytest.mark.costly("asks for nodes of three sizes")
 def test_the_smallest_node(db: Session, said: list[str]) -> None:
     """A batch that does not fit one device of 16 GB."""
     (one,) = db.llm("decoder", on="t4", batch=1, smallest=True).to_dicts()
     assert one["device_count"] == 1 and one["peak_memory_byte"] < 16e9
+    assert all(row["most_requests"] >= row["batch"] > 1 for row in db.llm("decoder", on="t4", smallest=True, prompt=64, output=32).to_dicts())
     said.clear()
     assert db.llm("decoder", on="t4", batch=10**8, smallest=True).is_empty()
-    assert any(line.startswith("8 t4, ") and line.endswith("does not fit") for line in said)
+    assert any(line.startswith("32 t4, ") and line.endswith("does not fit") for line in said)
+
+
+@pytest.mark.costly("asks for nodes of three sizes")
+def test_a_server_that_no_node_keeps_runs_on_several(db: Session, said: list[str]) -> None:
+    """Half as many requests again as eight T4s keep run on two nodes in a pipeline, whose stages have half of the layers and of the requests.
+    Times are those of the split that names its degrees."""
+    asked: dict[str, Any] = {"on": "t4", "precision": "fp16", "prompt": 64, "output": 32}
+    (eight,) = db.llm("decoder", devices=8, batch=1, **asked).to_dicts()
+    batch = 2 * int(0.75 * eight["most_requests"])
+    said.clear()
+    (found,) = db.llm("decoder", smallest=True, batch=batch, **asked).to_dicts()
+    assert (found["device_count"], found["split"], found["nodes"], found["batch"]) == (16, "tp8 pp2", None, batch)
+    assert not any("does not fit" in line for line in said)
+    steps = {row["phase"]: row for row in db.llm("decoder", tensor=8, pipeline=2, batch=batch // 2, **asked).to_dicts()}
+    assert found["tpot_s"] == steps["decode"]["latency_s"] and found["tokens_per_s"] == pytest.approx(steps["decode"]["tokens_per_s"])
+    assert eight["most_requests"] < batch <= found["most_requests"] < 2.5 * eight["most_requests"]
+    assert found["million_mixed_tokens_usd"] > 0.0 and found["price_kind"] == "rent"
+    said.clear()
+    assert db.llm("decoder", smallest=True, batch=batch, devices=8, **asked).is_empty() and any("does not fit" in line for line in said)
+    (command,) = db.llm("decoder", smallest=True, batch=batch, launch="vllm", **asked)["launch"]
+    assert "--tensor-parallel-size 8 --pipeline-parallel-size 2 --nnodes 2 --node-rank 0 " in command
+
+
+def test_shares_of_nodes_have_names() -> None:
+    told = [prices.nodes("h100", count, {"h100": 8}) for count in (1, 4, 8, 16, 12)]
+    assert told == ["1 of 8 devices of a node", "4 of 8 devices of a node", "1 node", "2 nodes", "1.5 nodes"]
+    assert prices.nodes("t4", 4, {"h100": 8}) is None
 
 
 def test_the_smallest_nodes_begin_with_the_cheapest(db: Session, said: list[str]) -> None:
@@ -164,6 +214,8 @@ def test_the_smallest_nodes_begin_with_the_cheapest(db: Session, said: list[str]
     ]  # fmt: skip
     assert every["million_mixed_tokens_usd"].is_sorted() and set(every["price_kind"]) == {"rent"}
     assert len(db.llm("decoder", on="t4,l4,rtx4090", batch=8, smallest=True, top=2)) == 2
+    prices_usd = dict(db.connection().execute("SELECT hardware, price_usd_per_hour FROM part_price").fetchall())
+    assert every["price_usd_per_hour"].to_list() == pytest.approx([prices_usd[part] for part in every["hardware"]])
     assert "left out: 3 further rows; --top 5 lists all" in said
 
 
@@ -211,7 +263,8 @@ def test_a_choice_at_a_rate_names_the_command_that_replays_its_queue(db: Session
     said.clear()
     (found,) = db.llm("decoder", on="h100_sxm5_80", devices=2, tensor=1, pipeline=1, precision="fp16", rate=400.0, **ASKED).to_dicts()
     (line,) = [each for each in said if each.startswith("times and load")]
-    assert "`charz serve decoder --on h100_sxm5_80 --precision fp16 --devices 2 --tensor 1 --slots 256 --rate 400 --input 64 --output 32`" in line
+    split = "--devices 2 --tensor 1 --slots 256"
+    assert f"`charz serve decoder --on h100_sxm5_80 --precision fp16 {split} --rate 400 --input 64 --output 32 --ttft 10s --tpot 10s`" in line
     (served,) = db.serve("decoder", on="h100_sxm5_80", precision="fp16", devices=2, tensor=1, slots=256, rate=400, input=64, output=32).to_dicts()
     assert found["devices"] == served["devices"] == 2 and found["replicas"] == 2
     assert found["load_fraction"] == pytest.approx(served["load_fraction"], rel=1e-9) and found["load_fraction"] > 0.02
@@ -261,3 +314,38 @@ class TestBuilds:
         options = {"batch": 4, "prompt": 64, "output": 32, "precision": "fp16"}
         together = both.llm("decoder", on="mi300x_192,epyc_9654,h100_sxm5_80", **options).filter(hardware="mi300x_192")
         assert together["tpot_s"].to_list() == both.llm("decoder", on="mi300x_192", **options)["tpot_s"].to_list()
+
+
+@pytest.mark.parametrize("options", [{"devices": 1}, {"smallest": True, "batch": 1}, {**ASKED, "devices": 1}, {**ASKED, "devices": 1, "rate": 1.0}])
+def test_a_stated_rent_replaces_that_of_the_file(db: Session, said: list[str], options: dict[str, Any]) -> None:
+    """A rent of 7.2 USD an hour makes tokens dearer in proportion to that of the file; the file's rent is back in the next answer."""
+    of = {"on": "h100_sxm5_80", "precision": "bf16"} | options
+    ((usd,),) = db.connection().execute("SELECT price_usd_per_hour FROM part_price WHERE hardware = 'h100_sxm5_80'").fetchall()
+    found: dict[str | None, dict[str, Any]] = {}
+    for rent in (None, "h100_sxm5_80=7.2", None):
+        said.clear()
+        found[rent] = db.llm("decoder", **of, rent=rent).to_dicts()[0]
+        assert (rent is not None) == any(line.startswith("your rent: h100_sxm5_80 7.2 USD/h") for line in said)
+        assert not any("compare --price" in line for line in said)
+    before, after = found[None], found["h100_sxm5_80=7.2"]
+    (name,) = {"million_output_tokens_usd", "million_mixed_tokens_usd"} & set(before)
+    (time,) = {"tpot_s", "tpot_mean_s"} & set(before)
+    assert after[name] / before[name] == pytest.approx(7.2 / usd) and after[time] == pytest.approx(before[time], rel=1e-12)
+
+
+def test_a_part_without_a_rent_is_rented_at_the_stated_one(db: Session) -> None:
+    assert "t4" in db._of_class("rented")
+    with db.child(db._scope) as child:
+        child.rents = {"i7_13700k": 0.1}
+        assert child._of_class("rented") == db._of_class("rented") | {"i7_13700k"}
+    with pytest.raises(CharzError, match="not a rent: --rent l4=much"):
+        db.llm("decoder", on="l4", rent="l4=much")
+
+
+@pytest.mark.parametrize("tpot", ["10s", "1ns"])
+def test_limits_that_nothing_meets_end_with_a_fault(db: Session, tpot: str) -> None:
+    """A step takes longer than a nanosecond on any part. Commands print the verdict first, and it is on the page of a search."""
+    for method, options in (("llm", {"models": "decoder", "devices": 1}), ("serve", {"model": "decoder", "output": 8})):
+        rows = getattr(db, method).asked.rows(db, on="h100_sxm5_80", precision="bf16", tpot=tpot, **options)
+        assert rows.is_failure == (tpot == "1ns") and rows.verdict.startswith("none" if rows.is_failure else "cheapest: 1 x h100_sxm5_80, bf16, one: ")
+        assert output._header(rows).decode().startswith(f"{rows.verdict}\n\n")

@@ -42,6 +42,7 @@ def test_every_product_has_a_best_nest_and_the_chosen_beside(db: Session, said: 
     assert all(best[name]["edp_js"] <= row["edp_js"] * (1 + 1e-9) for name, row in chosen.items())
     assert {row["dataflow"] for row in chosen.values()} == {"weight_stationary"}
     assert said[-1].startswith(f"the best nests by edp of {len(chosen)} products take ")
+    assert said[-1].endswith("; full clock, reference voltage, no efficiencies, dispatch or power limit")
 
 
 @pytest.mark.parametrize(("by", "column"), [("time", "latency_s"), ("energy", "energy_j")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import polars as pl
 import pytest
 
 import charz
+from charz.cli import dispatch
 from charz.schema.errors import CharzError
 from charz.session import Session
 
@@ -75,8 +77,13 @@ def test_a_part_whose_usual_run_is_not_stored_shows_another_of_its_backend(path:
         connection.execute(
             "DELETE FROM scenario WHERE scenario_id IN (SELECT run.scenario_id FROM run WHERE run.backend = 'inductor' AND run.precision = 'torch-fp32')"
         )
-        query = "SELECT backend, precision FROM mart.runs WHERE is_default AND hardware = 't4'"
-        assert set(connection.execute(query).fetchall()) == {("inductor", "fp32")}
+        query = "SELECT DISTINCT backend, precision, is_fallback FROM mart.runs WHERE is_default AND hardware = 't4'"
+        assert connection.execute(query).fetchall() == [("inductor", "fp32", True)]
+        asked = "JOIN mart.parts USING (hardware) WHERE is_default AND (backend, precision) IS DISTINCT FROM (default_backend, default_precision)"
+        marked = connection.execute(f"SELECT model, hardware FROM mart.runs {asked} ORDER BY ALL").fetchall()
+        assert connection.execute("SELECT model, hardware FROM mart.runs WHERE is_fallback ORDER BY ALL").fetchall() == marked
+        connection.execute("INSERT INTO scenario (batch, precision, backend) VALUES (1, 'torch-fp32', 'inductor')")
+        assert ("inductor", "torch-fp32", False) in connection.execute(query).fetchall()
 
 
 def test_the_usual_run_is_known_without_answers_at_hand(path: Path) -> None:
@@ -96,6 +103,15 @@ def test_rent_and_purchase_are_two_columns(path: Path) -> None:
         query = "SELECT rent_usd_per_hour, rent_dated, purchase_usd, purchase_dated, price_kind FROM mart.prices WHERE hardware = ?"
         assert connection.execute(query, ["t4"]).fetchall() == [(0.35, "2025-06", 2000.0, "2025-01", "rent")]
         assert connection.execute(query, ["kpu_t64"]).fetchall() == [(None, None, 90.0, "2025-02", "owned")]
+
+
+def test_times_of_a_run_sum_to_its_time_and_power_to_its_energy(plain: duckdb.DuckDBPyConnection) -> None:
+    """Runs of each kind are among them: some wait for power, some for the threads of a team."""
+    query = "SELECT latency_s, compute_s + memory_s + power_s + team_s + overhead_s, energy_j, average_power_w * latency_s FROM mart.runs WHERE is_at_hand"
+    whole, parts, energy, power = zip(*plain.sql(query).fetchall(), strict=True)
+    assert parts == pytest.approx(whole) and power == pytest.approx(energy)
+    for column in ("compute_s", "memory_s", "power_s", "team_s", "overhead_s"):
+        assert plain.sql(f"SELECT BOOL_OR({column} > 0e0) FROM mart.runs").fetchall() == [(True,)], column
 
 
 def test_kernels_modules_and_operators_sum_to_the_run(plain: duckdb.DuckDBPyConnection) -> None:
@@ -211,25 +227,54 @@ def test_a_database_of_an_export_is_small_and_has_keys(file: Path, tmp_path: Pat
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node runs the script of the page")
-def test_a_precision_of_a_dashboard_is_that_of_the_usual_backend() -> None:
-    """Row 0 is the default run. With fp16 chosen, row 1 takes its place: row 2 has another backend, row 3 another batch, row 4 no default run."""
+def test_all_in_a_filter_of_a_dashboard_means_all_runs() -> None:
+    """Row 0 is the default run. Row 1 differs from it in precision, row 2 in batch, row 3 in both, row 4 in all; row 5 has its conditions
+    and another memory format, and row 6 no default run. The widened filter is that of the precision after another backend is chosen."""
     script = resources.files("charz.session.page").joinpath("dashboard.js").read_text(encoding="utf-8")
-    start, end = script.index("const usual"), script.index("function chosen")
+    functions = script[script.index("const conditions") : script.index("let order")]
+    functions += script[script.index("const usual") : script.index("function counted")]
     columns = ["model", "hardware", "backend", "precision", "batch", "is_default"]
     rows = [
-        ["m", "p", "inductor", "fp32", 1, True], ["m", "p", "inductor", "fp16", 1, False], ["m", "p", "eager", "fp16", 1, False],
-        ["m", "p", "inductor", "fp16", 8, False], ["m", "q", "inductor", "fp16", 1, False],
+        ["m", "p", "inductor", "fp32", 1, True], ["m", "p", "inductor", "fp16", 1, False], ["m", "p", "inductor", "fp32", 8, False],
+        ["m", "p", "inductor", "fp16", 8, False], ["m", "p", "eager", "bf16", 4, False], ["m", "p", "inductor", "fp32", 1, False],
+        ["m", "q", "inductor", "fp16", 1, False],
     ]  # fmt: skip
+    expected = {
+        ("usual", "usual", "usual"): [0], ("usual", "fp16", "usual"): [1], ("usual", "", "usual"): [0, 1, 5], ("usual", "", "8"): [2, 3],
+        ("usual", "usual", ""): [0, 2, 5], ("usual", "", ""): [0, 1, 2, 3, 5], ("", "", ""): [0, 1, 2, 3, 4, 5, 6],
+        ("eager", "", ""): [4], ("inductor", "", "usual"): [0, 1, 5],
+    }  # fmt: skip
+    asked = [dict(zip(("backend", "precision", "batch"), one, strict=True)) | {"family": "", "part": ""} for one in expected]
     before = f"const data = {json.dumps({'rows': rows})}; const get = (row, name) => row[{json.dumps(columns)}.indexOf(name)];"
-    asked = [{"backend": "usual", "precision": "", "batch": ""}, {"backend": "usual", "precision": "fp16", "batch": ""},
-             {"backend": "usual", "precision": "fp16", "batch": "8"}]  # fmt: skip
-    after = f"console.log(JSON.stringify({json.dumps(asked)}.map((w) => data.rows.map((row) => isUsual(row, w)))));"
-    done = subprocess.run(["node", "-e", before + script[start:end] + after], capture_output=True, text=True, check=True)
-    default, half, large = json.loads(done.stdout)
-    assert default == [True, False, False, False, False]
-    # The other filters drop row 0 in fp32, and rows of another batch.
-    assert half == [True, True, False, False, False]
-    assert large == [True, True, False, True, False]
+    before += "let boxes; const document = { getElementById: (name) => boxes[name] };"
+    after = f"""console.log(JSON.stringify({json.dumps(asked)}.map((values) => {{
+        boxes = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, {{ value }}]));
+        return chosen().map((row) => data.rows.indexOf(row));
+    }})));
+    console.log(JSON.stringify([["eager", "usual"], ["", "usual"], ["eager", "fp16"], ["usual", "usual"]].map(([backend, precision]) => {{
+        boxes = {{ backend: {{ value: backend }}, precision: {{ value: precision }} }};
+        widen();
+        return boxes.precision.value;
+    }})));"""
+    done = subprocess.run(["node", "-e", before + functions + after], capture_output=True, text=True, check=True)
+    found, widened = map(json.loads, done.stdout.splitlines())
+    assert dict(zip(expected, found, strict=True)) == expected
+    assert widened == ["", "", "fp16", "usual"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node runs the script of the page")
+def test_a_dashboard_marks_the_host_and_shows_the_energy_of_a_run() -> None:
+    """A run of batch 8 at 2 mJ a sample takes 16 mJ next to its time, and none next to other numbers or without coefficients."""
+    script = resources.files("charz.session.page").joinpath("dashboard.js").read_text(encoding="utf-8")
+    functions = script[script.index("function shown") : script.index("function option")]
+    functions += script[script.index("function isHost") : script.index("function mixed")]
+    columns = ["bottleneck", "energy_per_sample_j", "batch"]
+    rows = [["overhead", 2e-3, 8], ["compute", None, 8]]
+    before = f"const rows = {json.dumps(rows)}; const get = (row, name) => row[{json.dumps(columns)}.indexOf(name)];"
+    metrics = json.dumps([{"column": "latency_s"}, {"column": "peak_memory_byte"}])
+    after = f"console.log(JSON.stringify(rows.map((row) => [isHost(row), ...{metrics}.map((metric) => energy(row, metric))])));"
+    done = subprocess.run(["node", "-e", before + functions + after], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [[True, "16 mJ", ""], [False, "", ""]]
 
 
 @pytest.mark.default
@@ -248,6 +293,7 @@ def test_a_dashboard_is_one_page_with_every_stored_run(file: Path, tmp_path: Pat
     assert written["row_count"].to_list() == [count] and one["row_count"][0] < count
     text = page.read_text()
     assert not re.search(r"https?://", text) and "<link" not in text and " src=" not in text
+    assert "<noscript><p>This page needs JavaScript" in text
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text)
     assert found
     data = json.loads(found.group(1))
@@ -264,13 +310,22 @@ def test_a_dashboard_is_one_page_with_every_stored_run(file: Path, tmp_path: Pat
 TOOLS = Path(__file__).parents[2] / "docs" / "tools.md"
 
 
-def test_every_statement_of_the_page_runs_in_a_plain_client(path: Path) -> None:
-    """The page names the model `resnet18`, the file has `small`; a change is followed by the same question as before."""
-    statements = re.findall(r"```sql\n(.*?)```", TOOLS.read_text(), re.DOTALL)
+def test_every_statement_of_the_page_runs_in_a_plain_client(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page names the model `resnet18`, the file has `small`; a change is followed by the same question as before. The measurements of the page
+    are imported first, and its changes are undone but for prices."""
+    page = TOOLS.read_text().replace("resnet18", "small")
+    statements = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    ((rows, command),) = re.findall(r"```csv\n(.*?)```\n+```sh\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(rows)
+    assert dispatch.run([*shlex.split(command)[1:], "--db", str(path)]) == 0
     assert len(statements) >= 7
     with duckdb.connect(str(path)) as connection:
         for statement in statements:
-            found = connection.execute(statement.replace("resnet18", "small")).fetchall()
-            assert found, statement
+            found = connection.execute(statement).fetchall()
+            # A change returns the number of its rows.
+            assert found and found != [(0,)], statement
+        query = "SELECT COUNT(*) FROM hardware_value WHERE hardware = 't4' AND field LIKE 'memory.%' AND is_edited"
+        assert connection.execute(query).fetchall() == [(0,)]
         query = "SELECT rent_usd_per_hour, purchase_usd FROM mart.prices WHERE hardware = 't4'"
-        assert connection.execute(query).fetchall() == [(0.35, 1500.0)]
+        assert connection.execute(query).fetchall() == [(0.4, 1500.0)]

@@ -11,6 +11,7 @@ import charz
 from charz.ingest.measure import characterize, run
 from charz.schema.errors import CharzError
 from charz.session import Session, workspace
+from charz.session.access import Access
 from charz.session.answer import Rows
 
 MLP = {"models": "synthetic:mlp", "settings": "in=8 hidden=8 out=8"}
@@ -60,6 +61,29 @@ def test_what_was_measured_before_a_failure_is_kept(tmp_path: Path, monkeypatch:
         session.measure(**MLP, batch=[1, 2], seconds=0.01, rounds=2, hardware="here")
     with workspace.read(db) as connection:
         assert connection.sql("SELECT batch, hardware_name FROM measurement").fetchall() == [(1, "here")]
+
+
+def test_an_ingested_model_is_measured_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a model from a file of the user runs that file, which needs trust in the database that names it."""
+    monkeypatch.setattr(run, "measure", lambda *_: (run.Result((1.0,), 0.5, None, None), lambda: None))
+    (tmp_path / "net.py").write_text("from torch import nn\n\ndef net():\n    return nn.Linear(8, 8)\n")
+    path = tmp_path / "c.duckdb"
+    with charz.open(path) as session:
+        session.ingest(f"{tmp_path / 'net.py'}:net", inputs="B,8", name="mine", no_answers=True)
+        with pytest.raises(CharzError, match="runs only if you trust it: .*net.py:net"):
+            session.measure("mine")
+    with Session(path, access=Access(trust=True)) as session:
+        session.measure("mine", hardware="here", operators=False)
+        assert session.sql("SELECT model, latency_s FROM measurement").rows() == [("mine", 1.0)]
+
+
+def test_a_run_without_library_calls_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that a compiler generates make no ATen calls, so the profiler of such a run has no operators."""
+    monkeypatch.setattr(run, "measure", lambda *_: (run.Result((1.0,), 0.5, None, None), lambda: None))
+    with charz.open(tmp_path / "c.duckdb") as session:
+        session.measure(**MLP, backend="inductor", hardware="here")
+        assert session.sql("SELECT backend, latency_s FROM measurement").rows() == [("inductor", 1.0)]
+        assert session.sql("SELECT * FROM operator_measurement").rows() == []
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,27 @@ def test_an_interrupt_while_answers_are_filled_keeps_the_model(tmp_path: Path, m
         assert left > 0
         assert db.refresh().to_dicts() == [{"table": "answer.stored", "rows": left}]
         assert answers.missing(db.connection()).count == 0
+
+
+@pytest.mark.parametrize(("models", "looked", "is_told"), [
+    (["decoder", "other"], ["decoder", "other"], False), (["small", "decoder"], [], True), (["decoder", "other", "small"] * 2, [], True),
+    (["small"], [], False),
+])  # fmt: skip
+def test_each_of_a_few_language_models_is_shown(
+    models: list[str], looked: list[str], is_told: bool, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among other models, a line names the command that answers for language models."""
+    from charz.ingest.run import Outcome
+    from charz.ingest.sources.spec import Spec
+    from charz.session.answer import Rows
+    from charz.session.file import ingest
+
+    said: list[str] = []
+    with Session(file, messages=Messages(remark=said.append)) as db:
+        monkeypatch.setattr(ingest.first_look, "shown", lambda _, model: Rows(("model",), [(model,)]))
+        monkeypatch.setattr(ingest.Ingest, "_serves", lambda _, model: model != "small")
+        monkeypatch.setattr(ingest.Ingest, "_fill_answers", lambda *_: None)
+        found = db._closing([Outcome(Spec(name, "live"), "written", name, "", 0.0) for name in models], False)
+        named = " ".join(dict.fromkeys(name for name in models if name != "small"))
+    assert [row[0] for row in found.fetch()] == looked if looked else len(found.columns) > 1
+    assert (f"language models as a server runs them: `charz llm {named} --smallest`" in said) == is_told

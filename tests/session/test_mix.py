@@ -10,7 +10,22 @@ import pytest
 
 import charz
 from charz.schema.errors import CharzError
-from charz.session.ask.mix import Mix, by_load, is_tight, mixed_usd, mixes, priced, runs, said, server, smallest, tight
+from charz.session.ask import mix, nodes
+from charz.session.ask.mix import (
+    Mix,
+    apart,
+    by_load,
+    is_tight,
+    mixed_usd,
+    mixes,
+    priced,
+    runs,
+    said,
+    server,
+    smallest,
+    tight,
+    unfit,
+)
 from charz.session.file import first_look
 
 
@@ -41,7 +56,7 @@ def test_requests_at_the_longest_context() -> None:
     """The row at 10 tokens takes the number of requests from the step at 12 of the same part, and no row of that step remains."""
     server = {
         "model": "m", "backend": "vllm", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "batch": 2, "prompt_tokens": 8,
-        "million_prompt_tokens_usd": 1.0, "million_output_tokens_usd": 4.0,
+        "million_prompt_tokens_usd": 1.0, "million_decode_tokens_usd": 4.0,
     }  # fmt: skip
     rows: list[dict[str, Any]] = [
         server | {"hardware": part, "device_count": devices, "context": context, "scenario_id": number}
@@ -70,6 +85,20 @@ def fitting(part: str, most: dict[int, int], peak_byte: float = 1.0) -> list[dic
     ]  # fmt: skip
 
 
+def test_a_share_of_a_node_has_both_prices() -> None:
+    """A million tokens at 2 USD take 1e4 seconds at 100 tokens a second: 0.72 USD an hour, for 3 devices of nodes of 8. The cheapest row without a
+    margin is not named first."""
+    row = {"hardware": "p", "precision": "bf16", "split": "tp3", "device_count": 3, "million_decode_tokens_usd": 2.0, "tokens_per_s": 100.0}
+    assert mix.hourly(row, 8) == pytest.approx({"price_usd_per_hour": 0.72, "whole_usd_per_hour": 0.72 / 3 * 8})
+    assert mix.hourly(row, 2)["whole_usd_per_hour"] == pytest.approx(0.72 / 3 * 4) and mix.hourly(row, 1)["whole_usd_per_hour"] == pytest.approx(0.72)
+    assert set(mix.hourly(row | {"million_decode_tokens_usd": None}, 8).values()) == {None}
+    share = row | mix.hourly(row, 8) | {"nodes": "3 of 8 devices of a node", "most_requests": 9, "million_mixed_tokens_usd": 1.5}
+    tight, unpriced = share | {"most_requests": 1, "million_mixed_tokens_usd": 1.0}, share | {"million_mixed_tokens_usd": None}
+    told = "cheapest: 3 x p, bf16, tp3: 1.50 USD a million mixed tokens, 0.720 USD/h"
+    assert mix.verdict([tight, unpriced, share]) == f"{told} as 3 of 8 devices of a node, which is rented whole at 1.92 USD/h"
+    assert mix.verdict([share | {"whole_usd_per_hour": 0.72}]) == told and mix.verdict([unpriced]) == ""
+
+
 def test_the_smallest_node_that_fits() -> None:
     """The smallest node of every batch; where none fits 32 requests, the smallest that fits one, and no row of the larger batch."""
     found = first_look.smallest([*fitting("a", {4: 99, 2: 40, 1: 3}), *fitting("b", {8: 9, 4: 5, 2: 0}), *fitting("c", {8: 0})])
@@ -96,12 +125,12 @@ def test_a_precision_that_fits_no_node_is_told_with_its_memory() -> None:
 def test_the_next_command_names_a_row_that_fits() -> None:
     """The cheapest of the largest batch; without rows, larger nodes."""
     rows = [
-        row | {"million_output_tokens_usd": {("a", 1): 1.0, ("b", 1): 9.0, ("b", 32): 2.0, ("c", 32): 3.0}.get((row["hardware"], row["batch"]))}
+        row | {"million_decode_tokens_usd": {("a", 1): 1.0, ("b", 1): 9.0, ("b", 32): 2.0, ("c", 32): 3.0}.get((row["hardware"], row["batch"]))}
         for row in first_look.smallest([*fitting("a", {8: 9}), *fitting("b", {2: 40}), *fitting("c", {1: 40})])
     ]
     assert first_look.following("m", rows) == "next: charz llm m --on b --precision bf16 --devices 2 --prompt 2000 --output 500"
     assert first_look.following("m", rows[-1:]) == "next: charz llm m --on c --precision bf16 --prompt 2000 --output 500"
-    assert first_look.following("m", []) == "next: charz llm m --devices 8,16 --prompt 2000 --output 500"
+    assert first_look.following("m", []) == "next: charz llm m --smallest --prompt 2000 --output 500"
 
 
 def test_the_fewest_devices_that_fit() -> None:
@@ -113,11 +142,50 @@ def test_the_fewest_devices_that_fit() -> None:
         for devices in (4, 1, 2, 3)
         for batch in (1, 32)
     ]
-    found, told = smallest(rows)
+    found, left = smallest(rows)
     assert [(row["hardware"], row["batch"], row["device_count"]) for row in found] == [("a", 1, 2), ("a", 32, 3)]
-    assert told == ["4 b, fp8, batch 1: does not fit", "4 b, fp8, batch 32: does not fit"]
+    assert unfit(left) == ["4 b, fp8, batch 1: does not fit", "4 b, fp8, batch 32: does not fit"]
     many = [row | {"hardware": f"{row['hardware']}{i}", "fits_device": False} for i in range(4) for row in rows]
-    assert smallest(many)[1] == ["does not fit: 8 parts, among them a0, a1, a2; --on names those that you mean"]
+    assert unfit(smallest(many)[1]) == ["does not fit: 8 parts, among them a0, a1, a2; --on names those that you mean"]
+
+
+def test_a_pipeline_over_two_nodes() -> None:
+    """Stages of batch 4 leave 4 byte free, of batch 2 8: a further request takes 2 byte, so that 6 fit, and 12 in two stages. A batch of 8 is 4 in each
+    stage, of which a step takes 0.02 s for 8 tokens. Four devices cost 0.001 USD a second each."""
+    kept = dict.fromkeys(("model", "backend", "engine_version", "precision", "kv_precision", "step_limit", "weight_byte", "kv_cache_byte", "is_simulated"), 1)
+    every = kept | {"hardware": "p", "split": "tp2 pp2", "pipeline": 2, "device_count": 4, "price_usd_per_hour": 3.6, "peak_memory_byte": 1.0}
+    steps = [
+        every | {"phase": "decode", "batch": batch, "context": 100, "sequence": 1, "latency_s": 0.01 + batch / 400, "free_byte": 12.0 - 2 * batch}
+        for batch in (2, 4)
+    ]  # fmt: skip
+    prompts = [
+        every | {"phase": "prefill", "batch": batch, "context": 100, "sequence": 100, "latency_s": 0.5 * batch, "million_tokens_usd": 2.0 / batch}
+        for batch in (1, 2)
+    ]  # fmt: skip
+    one = Mix.of_context(100, 25)
+    (found,) = nodes._served([*steps, *prompts], one, [4, 8, 16], True)
+    assert (found["batch"], found["most_requests"], found["ttft_s"], found["tpot_s"]) == (8, 12, 0.5, 0.02)
+    assert found["tokens_per_s"] == pytest.approx(400.0) and found["million_decode_tokens_usd"] == pytest.approx(0.004 / 400 * 1e6)
+    assert found["million_mixed_tokens_usd"] == pytest.approx((100 * 1.0 + 25 * 10.0) / 125)
+    assert [row["batch"] for row in nodes._served([*steps, *prompts], one, [4, 8, 16], False)] == [4, 8]
+    late = [prompts[0] | {"latency_s": None}, prompts[1]]
+    assert list(nodes._served([*steps, *late], one, [4], False)) == [] and nodes._fewest([*steps, *late], [one], [4], False) == []
+
+
+def test_servers_of_one_device_are_compared() -> None:
+    """Two servers of batch 8 have as many requests as one server of batch 16. Without that batch, batch 8 of both is compared."""
+    row = {"model": "m", "hardware": "p", "backend": "v", "engine_version": "v1", "precision": "fp8", "kv_precision": "none", "context": 8}
+    rows: list[dict[str, Any]] = [
+        row | {"device_count": devices, "batch": batch, "tpot_s": tpot_s, "tokens_per_s": batch / tpot_s}
+        for devices, batch, tpot_s in ((1, 8, 0.02), (2, 8, 0.01), (2, 16, 0.0125), (1, 16, 0.025))
+    ]
+    assert apart(rows) == [
+        "p in fp8: 2 servers of one device at batch 8 generate 800 tokens a second (20.0 ms a token), one server of 2 at batch 16 1280 (12.5 ms); the price is "
+        "the same"
+    ]
+    (line,) = apart([rows[0], rows[1]])
+    assert "at batch 8 generate 800" in line and "one server of 2 at batch 8 800 (10.0 ms)" in line
+    assert apart([rows[0], rows[3]]) == apart([rows[0], rows[1] | {"tokens_per_s": None}]) == []
 
 
 def test_the_smallest_node_is_loaded() -> None:
@@ -132,7 +200,7 @@ def test_the_smallest_node_is_loaded() -> None:
     assert server(rows[0]) != server(rows[0] | {"device_count": 4}) and server(rows[0]) == server(rows[0] | {"batch": 4})
     assert [is_tight(row) for row in rows[:2]] == [False, True] and not is_tight({"most_requests": None})
     assert tight(rows[:2], True) == [
-        "batch: the largest of 1, 4, 16, 32 that the node runs, at which its costs are; --batch names another",
+        "batch: the largest of 1, 4, 16, 32 that these devices run, at which the costs are; --batch names another",
         "no margin, so last in order: b in fp8 (at most 1 of 9 tokens); the next number of devices has one",
     ]
     assert tight(rows[:1], False) == []
@@ -167,7 +235,7 @@ def test_llm_tells_requests_and_first_tokens(file: Path) -> None:
     assert one["most_requests"] == eight["most_requests"] > 8
     assert one["ttft_s"] == one["batch_ttft_s"] == eight["ttft_s"] < eight["batch_ttft_s"]
     for row in rows:
-        expected = (64 * row["million_prompt_tokens_usd"] + 32 * row["million_output_tokens_usd"]) / 96
+        expected = (64 * row["million_prompt_tokens_usd"] + 32 * row["million_decode_tokens_usd"]) / 96
         assert row["million_mixed_tokens_usd"] == pytest.approx(expected)
 
 

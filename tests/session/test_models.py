@@ -8,6 +8,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import torch
+from torch import nn
+from torch.utils import flop_counter
 
 import charz
 from charz.schema.errors import CharzError
@@ -48,6 +51,61 @@ def test_a_users_own_fusion_rule_makes_fewer_kernels(db: Session) -> None:
     assert after["unfused_latency_s"][0] == pytest.approx(before["unfused_latency_s"][0], rel=1e-12)
     # The result of the first product is written and read: 2 x 32 elements of 4 bytes.
     assert before["traffic_byte"][0] - after["traffic_byte"][0] == 2 * 32 * 4
+
+
+class Gated(nn.Module):
+    """Container that computes between calls of its children and reads its input again at the end."""
+
+    def __init__(self, inside: int, width: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(inside, width, 3, padding=1), nn.BatchNorm2d(width))
+        self.gate = nn.Conv2d(inside, width, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.body(x)) * torch.sigmoid(self.gate(x))
+
+
+class Nested(nn.Module):
+    """Nested modules, of which `pool` is called three times and `again` twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.mid = Gated(3, 8), Gated(8, 16)
+        self.pool = nn.MaxPool2d(2)
+        self.again = Gated(16, 16)
+        self.head = nn.Conv2d(24, 4, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a = self.down(x)
+        b = self.again(self.mid(self.pool(a)))
+        c = self.again(self.pool(b))
+        wide = nn.functional.interpolate(c, scale_factor=4.0)
+        return self.head(torch.cat([wide, a], 1)) + self.pool(c).mean()
+
+
+@pytest.mark.costly("traces a network")
+@pytest.mark.parametrize("train", [False, pytest.param(True, marks=pytest.mark.slow("the same before a backward pass"))])
+def test_layers_are_what_hooks_of_torch_see(db: Session, train: bool) -> None:
+    """Shapes of a module's first call by torch's hooks, parameters by torch, and multiply-accumulates of all calls by torch's counter."""
+    module, shapes = Nested(), {}
+
+    def note(path: str, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        shapes.setdefault(path, [str(["B", *t.shape[1:]]).replace("'", "") for t in (inputs[0], output)])
+
+    for path, child in module.named_modules():
+        child.register_forward_hook(lambda _, inputs, output, path=path: note(path, inputs, output))
+    with flop_counter.FlopCounterMode(display=False) as counter:
+        module(torch.zeros(1, 3, 16, 16))
+    for child in module.modules():
+        child._forward_hooks.clear()
+    db.ingest(module, inputs="B,3,16,16", name="net", train=train, no_answers=True)
+    macs = {path: sum(counts.values()) / 2 for path, counts in counter.get_flop_counts().items()}
+    expected = {
+        path: (*shapes[path], sum(p.numel() for p in child.parameters()), macs.get(f"Nested.{path}".rstrip("."), 0))
+        for path, child in module.named_modules()
+    }
+    columns = ("path", "input_shape", "output_shape", "parameter_count", "macs")
+    assert {path: tuple(values) for path, *values in db.models("net,train" if train else "net", section="layers").select(columns).rows()} == expected
 
 
 def test_a_linear_its_bias_and_its_relu_are_three_rows(db: Session) -> None:

@@ -55,10 +55,25 @@ def test_a_roofline_has_a_mark_for_each_kernel_that_computes(db: Session) -> Non
     assert sum(mark["arithmetic_intensity"] for mark in marks) == pytest.approx(kernels["arithmetic_intensity"].sum())
 
 
+def test_a_front_of_several_models_tells_them_apart(db: Session) -> None:
+    """The title names both models, each has its color, and each label on the front begins with the model's name."""
+    drawn = db.plot("pareto", "small,other", on="t4,l4", precision="fp16", backend="inductor").to_dict()
+    assert drawn["title"]["text"].startswith("Latency against energy: other and small")
+    assert {layer["encoding"]["color"]["field"] for layer in drawn["layer"] if "color" in layer["encoding"]} == {"model"}
+    _, front, named = (list(layer["data"]["values"]) for layer in drawn["layer"])
+    assert all(row["label"].startswith(f"{row['model']} ") for row in front)
+    assert {row["model"] for row in front} == {row["model"] for row in named} == {"small", "other"}
+    alone = db.plot("pareto", "small", on="t4,l4", precision="fp16", backend="inductor").to_dict()
+    assert alone["layer"][1]["encoding"]["color"]["field"] == "family"
+    assert all(row["label"].startswith(("t4", "l4")) for row in alone["layer"][1]["data"]["values"])
+
+
 def test_batches_are_swept_where_none_is_named(db: Session) -> None:
     (line, *_) = values(db.plot("batch", "small", on="t4,kpu_t64"))
     assert {row["part"] for row in line} == {"t4", "kpu_t64 (simulated)"}
     assert {row["batch"] for row in line} <= {2**i for i in range(11)} and len(line) > 11
+    (line, *_) = values(db.plot("batch", "small,other", on="t4"))
+    assert {row["part"] for row in line} == {"t4 other", "t4 small"} and len({(row["part"], row["batch"]) for row in line}) == len(line)
 
 
 @pytest.mark.default

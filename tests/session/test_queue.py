@@ -171,3 +171,13 @@ def test_the_largest_rate_within_the_time_of_a_token() -> None:
     assert found is not None
     assert queue.at_random(pair, lengths, found).met_fraction(None, 0.012) >= queue.MET
     assert queue.at_random(pair, lengths, 1.1 * found).met_fraction(None, 0.012) < queue.MET
+
+
+def test_random_arrivals_have_the_rate_asked_for() -> None:
+    """The gaps of a sample have a mean of nearly 1, in the same random order at every rate, and requests that are alike are not shuffled."""
+    gaps = queue._gaps(1000)
+    assert sum(gaps) / len(gaps) == pytest.approx(1.0, rel=1e-3) and gaps != sorted(gaps)
+    server = Server(Curve([1.0, 2.0], [0.01, 0.01]), 10.0, 0.01, 0.01, 2.0)
+    one, half = (queue.at_random(server, queue.Lengths([1.0], [11]), rate, 1000).arrived_s for rate in (1.0, 0.5))
+    assert half == pytest.approx([2.0 * at for at in one]) and one[-1] == pytest.approx(sum(queue._gaps(len(one))))
+    assert queue.Lengths([1.0, 2.0], [3, 4]).drawn(100).outputs[:6] != [3, 4, 3, 4, 3, 4]

@@ -12,7 +12,7 @@ import pytest
 import charz
 from charz.schema.errors import CharzError
 from charz.session import Session
-from charz.session.ask import plans, serve, server_rows, trace
+from charz.session.ask import lost, plans, serve, server_rows, trace
 from charz.session.ask.load import Curve, Server
 from charz.session.axes import numbers
 from charz.session.messages import Messages
@@ -59,8 +59,9 @@ def test_servers_share_a_rate() -> None:
     )
     for name in ("requests_per_s", "saturation_per_s", "goodput_per_s", "tokens_per_s", "running_batch", "most_batch"):
         assert four[name] == pytest.approx(4 * one[name])
-    for name in ("load_fraction", "ttft_p99_s", "tpot_p99_s", "token_j", "million_tokens_usd", "busy_fraction"):
+    for name in ("load_fraction", "ttft_p99_s", "tpot_p99_s", "token_j", "million_output_tokens_usd", "busy_fraction"):
         assert four[name] == pytest.approx(one[name])
+    assert (one["price_usd_per_hour"], four["price_usd_per_hour"]) == (3.6, 14.4)
     half = serve._of_flight(SERVER, replace(plan, servers=4), 2)
     assert (half.servers, half.load.batch) == (2.0, pytest.approx(1.0, rel=0.1))
 
@@ -83,12 +84,76 @@ def test_goodput_at_two_loads() -> None:
     assert row(1.0)["goodput_per_s"] is None
 
 
+def test_the_opening_burst_misses_no_objective() -> None:
+    """The last of 20 prompts of 50 ms waits for 19 others, so half of the burst is later than 0.5 s, and p99 tells that. The later requests take at
+    most 150 ms; some of them exceed 120 ms."""
+    found = row(flight=20, ttft=0.5)
+    assert found["met_fraction"] == 1.0 and found["goodput_per_s"] == found["requests_per_s"] and found["ttft_p99_s"] > 0.85
+    assert 0.0 < row(flight=20, ttft=0.12)["met_fraction"] < 1.0
+
+
 def test_costs_of_a_rate() -> None:
     """101 tokens a second cost 3.6 USD an hour. A request takes 2 J, its share of 100 steps of 0.5 J, and the idle time at 10 W."""
     found = row(1.0)
-    assert found["million_tokens_usd"] == pytest.approx(0.001 / 101 * 1e6)
+    assert found["million_output_tokens_usd"] == pytest.approx(0.001 / 101 * 1e6) and found["price_usd_per_hour"] == 3.6
     steps_j = 100 * 0.5 / max(found["running_batch"], 1.0)
     assert found["token_j"] == pytest.approx((2.0 + steps_j + (1 - found["busy_fraction"]) * 10.0) / 101)
+
+
+def test_the_first_line_names_the_server() -> None:
+    """The line names the server of the largest stated load that meets the objectives. Without stated loads it names the cheapest one. It leaves
+    out a server whose queue grows without bound."""
+    plan = plans.plan_of("m", trace.Trace([1000], [101], []), 50, 0.0, plans.Speculation(), (1, 1), (1.0, 0.03))
+    one = {
+        "hardware": "p", "precision": "bf16", "split": "one", "replicas": 1, "devices": 1, "rate_per_s": 1.0, "concurrency": None, "requests_per_s": 1.0,
+        "is_saturated": False, "met_fraction": 1.0, "million_output_tokens_usd": 2.0, "load_fraction": 0.5, "tpot_p99_s": 0.02, "tpot_s": 0.02, "ttft_s": 0.5,
+    }  # fmt: skip
+    two = one | {"devices": 2, "replicas": 2, "rate_per_s": 2.0, "requests_per_s": 2.0, "million_output_tokens_usd": 3.0}
+    late = two | {"rate_per_s": 4.0, "met_fraction": 0.98}
+    price = "3.00 USD a million output tokens at 2.00 requests/s"
+    told = f"cheapest: 2 x p, bf16, 2 servers of one: {price}; 100 % of the requests meet TTFT 1.00 s and TPOT 30.0 ms"
+    assert serve.verdict([one, two, late], plan, is_loaded=True) == (told, True)
+    assert serve.verdict([one, two, late], plan, is_loaded=False)[0].startswith("cheapest: 1 x p, bf16, one: 2.00 USD")
+    assert [sorted([one, two, late], key=lambda row: serve.preference(row, loaded))[0] for loaded in (True, False)] == [two, one]
+    missed = "none meets TTFT 1.00 s and TPOT 30.0 ms: at best 98 % of the requests do, on 2 x p, bf16, 2 servers of one"
+    assert serve.verdict([late, one | {"is_saturated": True}], plan, is_loaded=True) == (missed, False)
+    assert serve.verdict([], plan, is_loaded=False) == ("none meets TTFT 1.00 s and TPOT 30.0 ms", False)
+    free = replace(plan, ttft_s=None, tpot_s=None)
+    assert serve.verdict([one | {"is_saturated": True}], free, is_loaded=True) == ("none bears these rates", True)
+    flight = one | {"rate_per_s": None, "concurrency": 8, "is_saturated": True, "million_output_tokens_usd": None}
+    assert serve.verdict([flight], plan, is_loaded=True)[0].endswith("; 100 % of the requests after the opening burst of 8 meet TTFT 1.00 s and TPOT 30.0 ms")
+    assert serve.verdict([flight], free, is_loaded=True) == ("cheapest: 1 x p, bf16, one: of unknown price at 1.00 requests/s", True)
+
+
+def test_saturated_servers_share_a_line() -> None:
+    """Two rows of one server above its largest rate are named once; a busy server is told apart."""
+    one = {
+        "hardware": "p", "precision": "bf16", "split": "one", "replicas": 1, "devices": 1, "rate_per_s": 3.0, "is_saturated": True, "load_fraction": 1.0,
+        "saturation_per_s": 2.5,
+    }  # fmt: skip
+    full = one | {"rate_per_s": 2.2, "is_saturated": False, "load_fraction": 0.88}
+    assert serve.crowded([one, one | {"rate_per_s": 4.0}, full, full | {"rate_per_s": 1.0, "load_fraction": 0.4}]) == [
+        "waiting times grow fast above 80 % of the largest rate: 1 x p, bf16, one at 88 %",
+        "saturated rows, whose queue grows without bound: 1 x p, bf16, one serves at most 2.50 a second",
+    ]
+
+
+def test_equal_prices_leave_the_server_with_the_most_room() -> None:
+    """Splits of eight devices cost the same at a rate, but for the last digits of a sum. One above 80 % of its largest rate comes last, however
+    short its times are; of the others the least p99 of a later token decides."""
+    plan = plans.plan_of("m", trace.Trace([1000], [101], []), 50, 0.0, plans.Speculation(), (1, 1), (1.0, 0.04))
+    base = {
+        "hardware": "p", "precision": "fp8", "devices": 8, "rate_per_s": 40.0, "concurrency": None, "requests_per_s": 40.0, "is_saturated": False,
+        "met_fraction": 1.0, "tpot_s": 0.01, "ttft_s": 0.1,
+    }  # fmt: skip
+    numbers = [("tp2", 4, 0.81, 0.01, 0.7), ("tp8", 1, 0.74, 0.0203, 0.7 + 1e-15), ("tp4", 2, 0.5, 0.0303, 0.7), ("pp8", 1, 0.1, 0.01, 0.71)]
+    named = ("split", "replicas", "load_fraction", "tpot_p99_s", "million_output_tokens_usd")
+    found = [base | dict(zip(named, each, strict=True)) for each in numbers]
+    assert serve.verdict(found, plan, is_loaded=True)[0].startswith("cheapest: 8 x p, fp8, tp8:")
+    assert [row["split"] for row in sorted(found, key=lost.order)] == ["tp8", "tp4", "tp2", "pp8"]
+    # On a node that costs its owner nothing, the server of the largest rate comes first.
+    owned = [row | {"million_output_tokens_usd": 0.0, "requests_per_s": 20.0 + i} for i, row in enumerate(found)]
+    assert [row["split"] for row in sorted(owned, key=lost.order)] == ["pp8", "tp4", "tp8", "tp2"]
 
 
 def test_speculation_at_a_rate() -> None:
@@ -255,6 +320,14 @@ def test_a_pipeline_by_hand() -> None:
     assert (costs["step_j"](4.0), costs["prompt_j"]) == pytest.approx((0.4, 0.5))
 
 
+def test_prompts_that_do_not_fit_together_need_no_memory() -> None:
+    """A chunk of 1,000 tokens takes two prompts of 500, which need 90 bytes. A server that has room for one request runs one, which needs 70."""
+    for most, byte in ((10, 90.0), (2, 90.0), (1, 70.0)):
+        prompts = [run(n, 500, 0.05, context=500, largest_batch=most, peak_memory_byte=50.0 + 20 * n) for n in (1, 2)]
+        made = server_rows.served([run(1, 1, 0.01, largest_batch=most), *prompts], 600, 500, None, 1, chunk=1000)
+        assert made is not None and made[1]["prompt_byte"] == byte
+
+
 def test_a_prompt_in_chunks_by_hand() -> None:
     """A prompt of 500 tokens takes five chunks of 100 tokens, of 12 ms each; a step takes one of them."""
     rows = [run(1, 1, 0.01), run(1, 100, 0.012, context=300), run(1, 500, 0.05, context=500)]
@@ -287,18 +360,19 @@ def test_slots_are_counted_for_each_replica(experts: Path) -> None:
 
 
 def test_eight_bits_are_tried_beside_16(file: Path) -> None:
-    """An L4 computes in fp8, an A10 does not. The smaller weights raise the rate; several limited splits are one remark, and a rate near the
-    largest one has its own."""
+    """An L4 computes in fp8, an A10 does not. The smaller weights raise the rate; several limited splits are one remark, and so are several
+    rates near the largest one."""
     said: list[str] = []
+    fast = "waiting times grow fast above 80 % of the largest rate"
     with Session(file, messages=Messages(warn=said.append, remark=said.append)) as db:
         asked: dict[str, Any] = {"on": "l4,a10", "input": 64, "output": 16, "slots": 4}
         found = db.serve("decoder", **asked)
         said.clear()
         most = found.filter(hardware="l4", precision="fp16")["saturation_per_s"].item()
-        for share, is_told in ((0.9, True), (0.5, False)):
+        for shares, told in (((0.85, 0.9), [f"{fast}: 1 x l4, fp16, one at 85 %, 1 x l4, fp16, one at 90 %"]), ((0.5,), [])):
             said.clear()
-            db.serve("decoder", **(asked | {"on": "l4", "precision": "fp16", "rate": share * most}))
-            assert any("of its largest rate: waiting times grow fast from 80 % on" in line for line in said) == is_told
+            db.serve("decoder", **(asked | {"on": "l4", "precision": "fp16", "rate": [share * most for share in shares]}))
+            assert [line for line in said if line.startswith(fast)] == told
     assert sorted(zip(found["hardware"], found["precision"], strict=True)) == [("a10", "fp16"), ("l4", "fp16"), ("l4", "fp8")]
 
 
@@ -313,12 +387,12 @@ def test_splits_are_compared_and_started(file: Path) -> None:
         command = db.serve("decoder", pipeline=2, chunk=32, launch="vllm", **(asked | {"backend": None}))
     assert found["split"].to_list() == ["one", "tp2"] and found["device_count"].to_list() == [1, 2]
     assert pair["replicas"].to_list() == [2, 1] and pair["devices"].to_list() == [2, 2]
-    usd, most = pair["million_tokens_usd"].to_list(), pair["rate_per_s"].to_list()
+    usd, most = pair["million_output_tokens_usd"].to_list(), pair["rate_per_s"].to_list()
     assert usd == sorted(usd) and most == sorted(most, reverse=True) and min(pair["met_fraction"]) >= 0.99
     weights = found["weight_byte"].to_list()
     assert 0.4 < weights[1] / weights[0] < 0.8
     assert staged["split"].to_list() == ["one", "pp2"] and staged["device_count"].to_list() == [1, 2]
-    assert staged["million_tokens_usd"].to_list() == pytest.approx([staged["million_tokens_usd"][0], 2 * staged["million_tokens_usd"][0]])
+    assert staged["million_output_tokens_usd"].to_list() == pytest.approx([staged["million_output_tokens_usd"][0], 2 * staged["million_output_tokens_usd"][0]])
     (words,) = command["launch"]
     assert "--pipeline-parallel-size 2" in words and "--max-num-batched-tokens 32" in words and "--max-model-len 256" in words
 
@@ -327,6 +401,7 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     """A request needs 170 GiB of each of two devices of 80: four devices would need 85, eight 43."""
     rows = [{"peak_memory_byte": peak * 2.0**30, "device_byte": 80 * 2.0**30} for peak in (190, 170)]
     assert server_rows.lacking(rows, 2) == "where a request needs 170 GiB on each device of 80.0 GiB; try --devices 8 or more"
+    assert server_rows.lacking(rows, None) == "where a request needs 170 GiB on each device of 80.0 GiB"
     assert server_rows.lacking(rows, 8).endswith("try --devices 32 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"

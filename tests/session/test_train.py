@@ -41,6 +41,8 @@ def test_a_budget_in_days_dollars_and_megawatt_hours() -> None:
     """432,000 s are 5 days, and 72 GJ are 20 MWh; the first row is the fastest."""
     assert _budget(FITS, 2e12) == "fastest for 2e+12 tokens, h100 dp64: 5.00 days, -, 20.0 MWh"
     assert _budget(Rows(FITS.columns, [("h100", "dp64", None, None, None)]), 2e12) == "2e+12 tokens: no split fits"
+    assert _budget(FITS, 2e12, "fastest that trl starts").startswith("fastest that trl starts for 2e+12 tokens, h100 dp64: ")
+    assert _budget(Rows(FITS.columns, []), 2e12, "fastest that trl starts") == "2e+12 tokens: no split fits and has a command"
 
 
 def test_lent_batches_and_sequences_are_told() -> None:
@@ -78,15 +80,6 @@ def test_recomputation_is_explained() -> None:
     assert train.recomputing([row | {"split": "one"}]) == train.recomputing([row | {"is_fitting": False}]) == []
 
 
-def test_unpacking_by_hand() -> None:
-    """Eight billion weights in 16 bits are 16 GB, which two devices share: at 1 TB/s each writes its 8 GB in 8 ms, twice a step, or three times where
-    all is recomputed. Four micro batches do so four times."""
-    row = {"frozen": "nf4", "hardware": "p", "repeated": "none", "shares": 2, "rounds": 1, "whole_step_s": 0.32}
-    assert train.unpacking(row, 8e9, 1e12).endswith("leave out: at least 16.0 ms of writes on p, 5 % of its step")
-    assert "at least 96.0 ms of writes on p, 30 % of" in train.unpacking(row | {"repeated": "full", "rounds": 4}, 8e9, 1e12)
-    assert train.unpacking(row, 8e9, None).endswith("which these times leave out")
-
-
 def test_selective_recomputation_that_saves_nothing_is_left_out() -> None:
     """Of two splits, the first keeps no scores of its attention. A split of which none is asked without recomputation stays."""
     rows = [("a", "none", 5.0), ("a", "selective", 5.0), ("a", "full", 2.0), ("b", "none", 5.0), ("b", "selective", 4.0), ("c", "selective", 5.0)]
@@ -98,9 +91,15 @@ def test_selective_recomputation_that_saves_nothing_is_left_out() -> None:
 
 def test_what_fits_nowhere_tells_the_memory() -> None:
     """Neither row fits. The message names the row that needs 135 GiB, since the other one needs 136."""
-    rows = [{"hardware": "p", "needed_byte": need * 2.0**30, "room_byte": 24 * 2.0**30, "is_fitting": False} for need in (136, 135)]
+    row = {"hardware": "p", "room_byte": 24 * 2.0**30, "is_fitting": False, "repeated": "none", "frozen": None}
+    rows = [row | {"needed_byte": need * 2.0**30} for need in (136, 135)]
     (line,) = train.lacking(rows)
     assert line.startswith("nothing fits: p needs 135 GiB a device and has 24.0 GiB; less need --devices")
+    assert line.endswith("less need --devices 8 --zero 3, or --adapter 16 --frozen nf4")
+    # A stated recomputation that is not full has room left; weights that are frozen already do not.
+    assert "less need --recompute full, or --devices" in train.lacking(rows, ["none"])[0]
+    (line,) = train.lacking([row | {"repeated": "full", "frozen": "nf4"} for row in rows], ["full"])
+    assert line.endswith("a device with full recomputation and has 24.0 GiB; less need --devices 8 --zero 3, or a smaller --batch or --sequence")
     assert train.lacking([*rows, rows[0] | {"is_fitting": True}]) == train.lacking([]) == []
 
 
@@ -170,11 +169,16 @@ class TestAsked:
         assert "This command starts the fastest training that trl has flags for, on h100_sxm5_80." in page
         assert "--per_device_train_batch_size" in page
 
-    def test_commands_of_a_trainer(self, db: Session) -> None:
+    def test_commands_of_a_trainer(self, db: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The split tp2 has no command, so the budget is that of the other one."""
+        said: list[str] = []
+        monkeypatch.setattr(db, "messages", Messages(warn=said.append, remark=said.append))
         frame = db.train(MODEL, on="h100_sxm5_80", devices=2, tensor="1,2", batch=2, global_batch=8, sequence=128, tokens=1e6, launch="trl")
         assert frame["split"].to_list() == ["dp2 m2"] and frame.columns[-1] == "launch"
         assert "--max_length 128 --per_device_train_batch_size 2 --gradient_accumulation_steps 2 " in frame["launch"][0]
         assert "--max_steps 977 " in frame["launch"][0]
+        (told,) = [line for line in said if "for 1e+06 tokens" in line]
+        assert told.startswith("fastest that trl starts for 1e+06 tokens, h100_sxm5_80 dp2 m2: ")
 
     def test_weights_frozen_in_nf4(self, db: Session) -> None:
         """A layer has 12 x 256 x 256 weights and 13 x 256 biases and scales; each of them takes 4 + 8/64 + 32/(64 x 256) bits in place of 32."""

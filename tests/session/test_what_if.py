@@ -277,3 +277,15 @@ def test_modules_in_another_precision_take_what_they_take_in_it(tmp_path: Path, 
     assert compute_s(mixed, "2") < compute_s(alone["fp32"], "2")
     weights = dict(memory.select("variant", "weight_byte").iter_rows())
     assert weights["as is"] - weights["2=int8"] == pytest.approx(512 * 256 * 3)
+
+
+def test_arrays_of_two_sizes_are_points_of_a_design_space(db: Session) -> None:
+    """A what-if and a design space mean the same by `array`; a part without an array refuses it."""
+    asked: dict[str, Any] = {"batch": 8, "precision": "int8"}
+    found = db.what_if({"tpu_v1.array": "32x64,128"}, "compare", "small", on="tpu_v1", **asked)
+    points = db.explore(base="tpu_v1", vary="array=32x64,128x128", models="small", every_point=True, **asked)
+    times = dict(zip(found["variant"], found["latency_s"], strict=True))
+    assert list(times) == ["as is", "array=32x64", "array=128"]
+    assert [times["array=32x64"], times["array=128"]] == pytest.approx(points["latency_s"].to_list(), rel=1e-12)
+    with pytest.raises(CharzError, match="no array of known shape: t4. TPUs, KPUs and parts with array_rows have an array"):
+        db.what_if({"t4.array": 32}, "report", "small", on="t4")

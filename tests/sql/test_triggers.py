@@ -203,6 +203,17 @@ def test_a_scenario_is_there_as_soon_as_its_row(small: Path) -> None:
         assert connection.execute(query).fetchall() == []
 
 
+def test_an_efficiency_needs_no_number(small: Path) -> None:
+    """An INSERT states scope, resource and share. A sequence gives the number, and the next answer takes the share."""
+    with opened(small) as connection:
+        insert = "INSERT INTO efficiency (scope, resource, maximum_fraction) VALUES ('hardware:t4', ?, ?) RETURNING efficiency_id"
+        numbers = [connection.execute(insert, [resource, 0.5]).fetchall()[0][0] for resource in ("overlap", "residency")]
+        assert numbers[0] >= 2_000_000 and numbers[1] == numbers[0] + 1
+        row = "SELECT backend, kernel_class, half_work, source_id, confidence FROM efficiency WHERE efficiency_id = ?"
+        assert connection.execute(row, [numbers[0]]).fetchall() == [("*", "*", 0.0, "assumption", "assumed")]
+        assert maintain.differences(connection) == {}
+
+
 @pytest.mark.default
 def test_a_scenario_that_no_run_can_have_is_refused(small: Path) -> None:
     """Each fault is named, also of a row after a valid one, and nothing is written; an eager scenario of batch 33 is inserted once."""

@@ -95,7 +95,7 @@ def test_a_fit_takes_the_place_of_its_earlier_rows_in_a_database(tmp_path: Path)
     source = Source(source_id="mine", kind="measurement", locator="here", licence=None, what="runs")
     band = PredictionBand(
         scope="hardware:a", backend="eager", batch_class="*", quantity="latency", low_factor=0.9, high_factor=1.1,
-        row_count=20, part_count=1, source_id="mine", confidence="measured",
+        median_error_fraction=0.05, row_count=20, part_count=1, source_id="mine", confidence="measured",
     )  # fmt: skip
     query = "SELECT efficiency_id, scope, maximum_fraction FROM efficiency WHERE source_id = 'mine' ORDER BY ALL"
 

@@ -171,6 +171,21 @@ def test_kineto_without_device_takes_wall_time(tmp_path: Path) -> None:
     assert relu["latency_s"] == pytest.approx(10e-6)
 
 
+def test_kineto_finds_the_calls_in_a_compiled_region(tmp_path: Path) -> None:
+    """The region encloses a product, which encloses another call. A region of generated kernels alone makes no call."""
+    region, *calls = [
+        _event("Torch-Compiled Region: 0/0", "cpu_op", 0, 90), _event("aten::addmm", "cpu_op", 5, 40), _event("aten::mm", "cpu_op", 6, 38),
+    ]  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([region, *calls]))
+    found = kineto.read(path, None, "cpu", "inductor", "trace")
+    assert found["operator"].to_list() == ["aten::addmm"] and found["latency_s"].to_list() == [pytest.approx(40e-6)]
+    path.write_text(json.dumps([region]))
+    assert kineto.read(path, None, "cpu", "inductor", "trace").schema == found.schema
+    with pytest.raises(CharzError, match="no ATen calls"):
+        files.read(path, [], None, files.TraceContext("cpu", None, "inductor"))
+
+
 def test_operator_shapes() -> None:
     work = operator_shape.from_text(
         "conv", "B=2 Input_Channel=3 Output_Channel=4 Kernel_Size=3 Input_Size=5 Stride=1 Padding=1", "fp32"

@@ -71,6 +71,49 @@ def test_a_case_follows_the_policy_of_its_version_and_of_its_backend(database: P
     assert list(followed.values()) == ["amp-fp16@2.4", "amp-fp16", "torch-fp32", "tf32", "fp32", "fp16"]
 
 
+def test_the_mart_predicts_each_measurement_as_validate_does(database: Path, tmp_path: Path) -> None:
+    """Each label of each backend on parts with and without TF32, labelled by its version or not. The scenarios have batch 1 alone, so
+    `validate` predicts rows of batch 2 that the mart lacks."""
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(database.read_bytes())
+    labels = ["fp32", "tf32", "fp16", "amp-fp16", "ieee-fp32"]
+    backends = ["eager", "inductor", "tensorrt", "onnxruntime"]
+    policies = [*labels[:4], "torch-fp32", "amp-fp16@2.4"]
+    with workspace.change(copy) as connection:
+        connection.execute(
+            "INSERT INTO measurement SELECT m.* REPLACE (100 + ROW_NUMBER() OVER () AS measurement_id, p AS hardware, b AS backend, l AS precision,"
+            " s AS software, n AS batch) FROM (SELECT * FROM measurement WHERE hardware IS NOT NULL) AS m, UNNEST(?) AS parts(p),"
+            " UNNEST(?) AS backends(b), UNNEST(?) AS labels(l), UNNEST(['pt240', 'pt211', NULL]) AS versions(s), UNNEST([1, 2]) AS sizes(n)",
+            [["a100_sxm4_80", "t4", "i7_13700k"], backends, labels],
+        )
+        connection.execute("DELETE FROM scenario")
+        connection.execute(
+            "INSERT INTO scenario (batch, precision, backend) SELECT 1, p, b FROM UNNEST(?) AS policies(p), UNNEST(?) AS backends(b)",
+            [policies, backends],
+        )
+    with Session(copy) as db:
+        db.refresh()
+        stored = {row["measurement_id"]: row for row in db.sql("SELECT * FROM mart.predictions").to_dicts()}
+        reasons = dict(db.sql("SELECT measurement_id, reason FROM unscored_measurement").rows())
+        asked = dict(db.sql("SELECT measurement_id, precision FROM measurement").rows())
+        validated = validation.validate(db.connection(), SCORED).drop_nulls("latency_s")
+    scored = {row["measurement_id"]: row for row in validated.to_dicts()}
+    assert {one: row["predicted_s"] for one, row in stored.items()} == pytest.approx({one: scored[one]["unfitted_s"] for one in stored})
+    assert {one: row["precision"] for one, row in stored.items()} == {one: scored[one]["precision"] for one in stored}
+    missing = {reasons.pop(one) for one in scored.keys() - stored.keys()}
+    assert missing == {"no such scenario"}
+    assert all(reason == "part not in the catalog" or reason.startswith("part does not run") for reason in reasons.values())
+    # TensorRT allows TF32 by default, which a T4 and a CPU lack.
+    followed = {(row["hardware"], row["backend"], asked[one], row["precision"]) for one, row in stored.items()}
+    single = {(part, backend, policy) for part, backend, label, policy in followed if label == "fp32" and part != "i7_13700k"}
+    assert single == {
+        ("a100_sxm4_80", "eager", "torch-fp32"), ("a100_sxm4_80", "inductor", "torch-fp32"), ("a100_sxm4_80", "tensorrt", "tf32"),
+        ("a100_sxm4_80", "onnxruntime", "fp32"), ("t4", "eager", "torch-fp32"), ("t4", "inductor", "torch-fp32"), ("t4", "tensorrt", "fp32"),
+        ("t4", "onnxruntime", "fp32"),
+    }  # fmt: skip
+    assert ("t4", "eager", "amp-fp16", "amp-fp16@2.4") in followed and ("t4", "eager", "amp-fp16", "amp-fp16") in followed
+
+
 def test_of_many_runs_of_a_part_as_many_are_drawn_for_a_band(database: Path, tmp_path: Path) -> None:
     """120 of 131 under one backend are drawn, the same each time, and the one under the other."""
     copy = tmp_path / "copy.duckdb"

@@ -20,7 +20,7 @@ from charz.sql import maintain, views
 from .generated import graph
 
 ROWS = {
-    "hardware_family": "foo,systolic,,false,false,false,foo1,,,assumption,assumed",
+    "hardware_family": "foo,systolic,,false,false,false,,foo1,,,assumption,assumed",
     "backend": "bar,Bar,bar_unfused,,true,false,false,false,false,false,false,false,false,0.1,false,false,,0,,,,true,assumption,assumed\n"
     "bar_unfused,Bar one by one,,,false,true,false,false,false,false,false,false,false,0.1,false,false,,0,,,,true,assumption,assumed",
     "backend_support": "bar,foo,*,true,fp32,graph,0,0,5e-05,1,false,true,,false,,false,false,,,assumption,assumed",

@@ -25,5 +25,5 @@ def test_every_part_serves_or_says_why(tmp_path: Path) -> None:
             assert row["ttft_s"] > row["tpot_s"] > 0, row["hardware"]
         else:
             assert row["fits_device"] is False, row["hardware"]
-            assert (row["ttft_s"], row["tpot_s"], row["million_output_tokens_usd"]) == (None, None, None), row["hardware"]
+            assert (row["ttft_s"], row["tpot_s"], row["million_decode_tokens_usd"]) == (None, None, None), row["hardware"]
     assert sum(row["fits_device"] for row in found) > len(parts) / 2

@@ -98,7 +98,7 @@ def test_every_number_of_a_rule_is_judged(connection: duckdb.DuckDBPyConnection)
         # Names of rows, and tables that no answer reads.
         ("efficiency", "efficiency_id"), ("tiling_strategy", "candidate"), ("confidence", "rank"), ("energy_fact", "energy_j"),
         ("number_rule", "least"), ("number_rule", "most"), ("number_rule", "plausible_least"), ("number_rule", "plausible_most"),
-        ("prediction_band", "part_count"),
+        ("prediction_band", "part_count"), ("prediction_band", "median_error_fraction"),
         # Time and energy do not depend on them: `report_fault` judges them.
         ("cost_rule", "value"), ("cost_rule", "cheap_value"), ("cost_rule", "dear_value"),
         # Answers at hand do not depend on rules of training: `report_fault` judges them.

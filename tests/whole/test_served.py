@@ -140,7 +140,7 @@ def test_memory_is_one_figure(made: Bench) -> None:
     assert at_largest == pytest.approx(byte, rel=1e-12)
     made.replace_rows(Scenario, [scenario(1, batch=largest + 1, context=CONTEXT, phase="decode", **OF)])
     ((fits, time_s, usd, limit),) = made.rows(
-        "SELECT fits_device, tpot_s, million_output_tokens_usd, step_limit FROM llm_serving"
+        "SELECT fits_device, tpot_s, million_decode_tokens_usd, step_limit FROM llm_serving"
     )
     assert (fits, time_s, usd, limit) == (False, None, None, None)
 

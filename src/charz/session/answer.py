@@ -41,6 +41,8 @@ class Rows:
     """Columns printed without conversion, because their unit is unknown in spite of the ending of their names."""
     header: str = ""
     """Model, part and conditions common to all rows, printed above the table if no column contains them."""
+    verdict: str = ""
+    """Lines above the table that tell what to choose."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Descriptions of columns that no view describes, or that mean something else than in the view."""
     page: Rows | None = None

@@ -61,6 +61,12 @@ class Capabilities:
             if versions and all(self.lacks(part, backend, version) for version in versions)
         }
 
+    def ending(self, part: str, backend: str) -> tuple[str, str] | None:
+        """Return the first release of a server that does not run on a part, and the compute capability that it needs; None if all run."""
+        has = self.parts.get(part)
+        found = [(since, least) for since, least in self.needed.get(backend, ()) if has is not None and float(has) < float(least)]
+        return (releases.text(found[0][0]), found[0][1]) if found else None
+
     def told(self, lacking: Mapping[tuple[str, str], str], taken: Mapping[str, Any]) -> list[str]:
         """Tell for each server which parts it does not run on. `taken` gives the other server under which a part is asked, if there is one."""
         groups: dict[tuple[str, str, str | None], list[str]] = {}

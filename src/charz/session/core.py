@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from charz.schema.conditions import CLIENTS_FROM
@@ -27,6 +28,9 @@ COSTED_TARGETS = 200
 
 class Core(Targets):
     """A session that answers questions about models on parts."""
+
+    rents: Mapping[str, float] = MappingProxyType({})
+    """Rents of parts that the user states in place of the file's. [USD/h]"""
 
     def asked(self, question: Question, *views: str) -> Scoped:
         """Return a connection whose views contain only the models, parts and scenarios of a question.
@@ -194,6 +198,10 @@ class Core(Targets):
         count = len(models or self._names("model")) * len(targets) * len(runs)
         scoped = self.scoped_on(self.cursor(), scope, keeps_costs=count <= COSTED_TARGETS)
         scoped.limit(taken)
+        if self.rents:
+            from .ask import rents
+
+            rents.state(scoped, self.rents)
         return scoped
 
     def _most_linked(self, targets: Sequence[Triple], runs: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:

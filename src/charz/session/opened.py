@@ -69,6 +69,7 @@ class Opened:
         self._opened: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
         self._scoped: OrderedDict[object, Scoped] = OrderedDict()
         self._answered: dict[str, tuple[Scoped, Said]] = {}
+        self._kept_scoped = KEPT_SCOPED
         self._empty: duckdb.DuckDBPyConnection | None = None
         self._of_parent: duckdb.DuckDBPyConnection | None = None
         self._altered: duckdb.DuckDBPyConnection | None = None
@@ -350,7 +351,7 @@ class Opened:
 
     def _keep(self, key: object, scoped: Scoped) -> None:
         self._scoped[key] = scoped
-        while len(self._scoped) > KEPT_SCOPED:
+        while len(self._scoped) > self._kept_scoped:
             _, oldest = self._scoped.popitem(last=False)
             oldest.close()
             self._answered = {asked: known for asked, known in self._answered.items() if known[0] is not oldest}

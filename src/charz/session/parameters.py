@@ -55,6 +55,9 @@ Cache = Annotated[
 IncludeTransfer = Annotated[bool, Text("Include the transfer of the inputs from host memory before every run.")]
 Cap = Annotated[str | None, Text("Power cap of the part: a power mode, e.g. 15w, or a limit in watts, e.g. 150w.")]
 Caps = Annotated[Names | None, Text("Power caps of the part: power modes or limits in watts, separated by commas.")]
+Rents = Annotated[
+    Names | None, Text("Your rent of parts in USD per hour, e.g. kpu_t64=0.5, in place of the file's; separated by commas or repeated.")
+]
 Drawn = Annotated[Amount | None, Text("Largest average power over a run, e.g. 15W.")]
 Batches = Annotated[Sizes | None, Text("Batch sizes: 8, 1,8,64 or 1:256 (doubling).")]
 Sequences = Annotated[Sizes | None, Text("Sequence lengths: 128, 128,512 or 128:2048 (doubling).")]

@@ -46,6 +46,8 @@ def quantity(value: float | None, unit: str) -> str:
         return size(value)
     if unit == "fraction":
         return percent(value)
+    if unit == "count" and value is not None:
+        return count(value)
     names = {"ops/s": "OP/s", "byte/s": "B/s", "op": "OP", "flop": "FLOP", "mac": "MAC"}
     if unit in ("USD", "USD/h"):
         return UNKNOWN if value is None else f"{significant(value)} {unit}"

@@ -20,6 +20,16 @@ def number(version: str) -> int | None:
     return sum(weight * int(part or 0) for weight, part in zip(_WEIGHTS, found.groups(), strict=True))
 
 
+def text(number: int) -> str:
+    """Write the number of a release as a version.
+
+    >>> text(21_000), text(1_002_003)
+    ('0.21', '1.2.3')
+    """
+    minor, patch = divmod(number, 1_000)
+    return ".".join(map(str, (*divmod(minor, 1_000), *([patch] if patch else []))))
+
+
 def nearest(version: str, known: Iterable[str], *, is_amd: bool = False) -> str | None:
     """Return the known version of the same build with the nearest release number, the earlier one in a tie; None if none is known.
 

@@ -280,8 +280,10 @@ class Scoped:
 
     def records(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return the rows of a query as dictionaries by column name."""
-        relation = self.sql(query, values)
-        return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+        # A relation would bind the query twice: for the names of its columns, and again to evaluate it.
+        cursor = self.execute(query, values)
+        columns = [name for name, *_ in cursor.description]
+        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
     def keep(self, view: str) -> None:
         """Evaluate a view once, and store its rows for later queries."""

@@ -72,7 +72,15 @@ class Targets(Opened):
             names = [name for (name,) in self.catalog().execute(known[kind]).fetchall()]
             for name in given:
                 if name not in names:
+                    self._check_no_format(name)
                     raise unknown_name(kind, name, names)
+
+    def _check_no_format(self, name: str) -> None:
+        """Raise `CharzError` for a number format in which policies of other names keep weights, such as `int4`."""
+        rows = self.catalog().execute("SELECT policy, weight_precision FROM precision_policy").fetchall()
+        found = sorted({policy for policy, kept in rows if kept and (kept == name or kept.startswith(f"{name}_"))})
+        if found:
+            raise CharzError("a format and not a precision policy", name, f"policies that keep weights in it: {', '.join(found)}")
 
     def _stored(self, models: Sequence[str], question: Question) -> tuple[str, ...]:
         """Return the precision policies of the models' checkpoints, in the order in which a part tries them, if all checkpoints have the same policy.

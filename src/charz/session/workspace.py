@@ -283,7 +283,8 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
             triggers.drop(connection)  # of a file of another charz only their names are compared
         _fill_catalog(connection)
     if is_other:
-        views.install(connection, commits=True)
+        has_models = connection.execute("SELECT 1 FROM model LIMIT 1").fetchone() is not None
+        views.install(connection, commits=has_models)  # two transactions would write the tables of parts of a new file twice
         about.write(connection, charz_version=__version__)
 
 

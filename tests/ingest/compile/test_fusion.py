@@ -173,6 +173,14 @@ def test_inductor_reads_a_concatenation_in_place_only_where_it_makes_one_of_its_
     assert kernels(graph, rules, "inductor") == ["elementwise+copy+elementwise", "copy", "elementwise"]
 
 
+def test_a_sum_joins_no_pooling_to_the_normalization_that_the_pooling_reads(make, rules):
+    """PoolFormer's block: the sum may follow either, but no loop contains both."""
+    b = make()
+    normed = b.op("norm", b.input(64), b.weight(8))
+    graph = b.output(b.op("elementwise", b.op("pooling", normed), normed))
+    assert kernels(graph, rules, "inductor") == ["norm", "pooling+elementwise"]
+
+
 def test_the_anchor_is_the_largest_product(make, rules):
     b = make()
     h = b.op("conv", b.input(100), b.weight(1), macs=100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import networkx
 import pytest
@@ -97,6 +98,22 @@ def test_every_operator_runs_in_exactly_one_kernel(compiled, rules, data):
             assert kernel["anchor_operator_id"] in {
                 p["operator_id"] for p in placed if p["kernel_id"] == kernel["kernel_id"]
             }
+
+
+@ON_MANY_GRAPHS
+@given(st.data())
+def test_a_rule_allows_each_edge_within_a_kernel(compiled, rules, data):
+    """Operators folded into weights follow no rule, nor do the kernels of a server."""
+    graph, columns = data.draw(compiled)
+    for backend in set(rules.folds_norm) - rules.serves - set(rules.captures):
+        fusion, flow = rules.fusion[backend], flow_of(graph, rules.classes, rules.folds_norm[backend])
+        placed = {p["operator_id"]: p for p in by_backend(columns[KernelOperator], backend)}
+        for consumer in flow.kernel_operators:
+            for producer in flow.predecessors[consumer]:
+                one, other = placed[producer], placed[consumer]
+                if one["kernel_id"] == other["kernel_id"] and not (one["is_folded"] or other["is_folded"]):
+                    names = product(flow.names[producer], flow.names[consumer])
+                    assert any(pair in fusion for pair in names)
 
 
 @ON_MANY_GRAPHS

@@ -180,3 +180,24 @@ def test_weights_of_one_tap_or_one_channel_ask_for_channels_last_too(
     assert layout_of(found, "nchw", "conv2d") == ["nchw"]
     result = conv().to(memory_format=torch.channels_last)(torch.zeros(2, 64, 32, 32))
     assert result.is_contiguous(memory_format=torch.channels_last)
+
+
+class Crossed(nn.Module):
+    """A concatenation of a slice of channels and of the other slice, which `contiguous` orders, as in timm's cross-stage networks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(8, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kept, other = self.conv(x).split(4, dim=1)
+        return torch.cat([kept, other.relu().contiguous()], dim=1)
+
+
+def test_contiguous_copies_an_image_in_channels_last(lowered: Callable[..., Any]) -> None:
+    """Tracing sees a contiguous image, which `contiguous` returns."""
+    found = lowered(Crossed(), torch.empty(2, 8, 4, 4))
+    assert [copies_of(found, f, "alias") for f in ("nchw", "nhwc")] == [0, 1]
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        x = torch.zeros(2, 8, 4, 4).to(memory_format=memory_format)[:, 4:].relu()
+        assert (x.contiguous() is x) == (memory_format is torch.contiguous_format)

@@ -148,7 +148,8 @@ def tiling(points: Rows, title: str) -> Any:
 
 
 def pareto(points: Rows, title: str) -> Any:
-    """Draw latency against energy of every choice, and label the choices on the Pareto front."""
+    """Draw latency against energy of every choice, colored by model if there are several, else by family, and label the choices on the Pareto
+    front."""
     alt = library()
     x = alt.X("latency_s:Q", **_positive("time of a run [s]"))
     y = alt.Y("sample_j:Q", **_positive("energy of a sample [J]"))
@@ -156,7 +157,8 @@ def pareto(points: Rows, title: str) -> Any:
     front_rows = sorted((p for p in points if p["is_front"]), key=lambda p: p["latency_s"])
     front = alt.Chart(data(front_rows)).mark_point(filled=True, size=90, stroke="#222", strokeWidth=0.8)
     names = alt.Chart(data(_apart(front_rows))).mark_text(align="left", dx=6, dy=14, fontSize=10, color="#222")
-    color = alt.Color("family:N", title="family", legend=alt.Legend(symbolOpacity=1))
+    group = "model" if len({p["model"] for p in points}) > 1 else "family"
+    color = alt.Color(f"{group}:N", title=group, legend=alt.Legend(symbolOpacity=1))
     shape = alt.Shape(
         "silicon:N", title="", scale=alt.Scale(domain=["silicon", "simulated"], range=["circle", "triangle-up"])
     )
@@ -226,13 +228,13 @@ def _spread(ordered: Rows, column: str, ratio: float) -> Rows:
 
 
 def _apart(front: Rows) -> Rows:
-    """Choose the rows to label: among silicon parts and among simulated parts, the rows that use less energy than every faster row, far enough
+    """Choose the rows to label: of each model among silicon parts and among simulated parts, the rows that use less energy than every faster row, far enough
     apart for their labels."""
     named: Rows = []
-    for kind in sorted({row["silicon"] for row in front}):
+    for kind in sorted({(row["model"], row["silicon"]) for row in front}):
         last = least = float("inf")
         for row in front:
-            if row["silicon"] == kind and row["sample_j"] < least:
+            if (row["model"], row["silicon"]) == kind and row["sample_j"] < least:
                 least = row["sample_j"]
                 if least < 0.75 * last:
                     named.append(row)

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..quantities import quantity, size
+from ..quantities import quantity, significant, size
 from . import loaded, lost
-from .lost import Loss
+from .lost import Loss, bought, order
+from .queue import MET
 from .server_rows import in_full_chunk
-from .tried import COLUMNS, MOST_REPLICAS, QUEUED, Candidate, Limits, Tried, order, over_budget
+from .tried import COLUMNS, MEANS, MEMORY, MOST_REPLICAS, QUEUED, Candidate, Limits, Tried, over_budget
 
 TEXTS = {
     "load_fraction": "Rate of requests as a share of the largest one.",
@@ -25,18 +26,23 @@ TEXTS = {
     "replicas": "Number of equal servers that share the requests.",
     "devices": "Number of devices of all servers.",
     "requests_per_s": "Rate of requests of all servers. [1/s]",
-    "ttft_s": "Mean time to the first token at this rate, from a replay of random arrivals; without a rate that of a request that arrives alone. [s]",
-    "tpot_s": "Mean time per later token, with the prompts of others; without a rate that of a step. [s]",
+    "ttft_s": "Time to the first token of a request that arrives alone. [s]",
+    "tpot_s": "Time of a step at this batch. [s]",
+    "ttft_mean_s": "Mean time to the first token at this rate, from a replay of random arrivals. [s]",
+    "tpot_mean_s": "Mean time per later token at this rate, with the prompts of others, from a replay of random arrivals. [s]",
     "tokens_per_s": "Output tokens of all servers per second. [1/s]",
     "price_usd_per_hour": "Price of all devices, also idle ones; null when unknown. [USD/h]",
     "price_kind": "Kind of the price: `rent`, or `owned` if derived from a list price; null without a price.",
+    "weight_byte": "Weights on a device. [byte]",
+    "kv_cache_byte": "KV cache on a device of as many requests as slots, which the server reserves. [byte]",
+    "peak_memory_byte": "Memory of a device with as many requests as slots, the share that the server leaves free included. [byte]",
     "million_output_tokens_usd": "Price of all devices while they generate a million tokens at this rate, prompts and idle time included. [USD]",
-    "saturated_million_tokens_usd": "The same at the largest rate within the limit on the time per token. [USD]",
+    "saturated_million_output_tokens_usd": "The same with all slots taken: a lower bound, since times at that rate may exceed the limits. [USD]",
 }
 """Descriptions of columns that `serving_split` lacks, or has for one server."""
 
 READ = (
-    *(name for name in COLUMNS if name not in TEXTS),
+    *(name for name in COLUMNS if name not in TEXTS or name in MEMORY),
     "tokens_per_s", "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "scenario_id", "device_byte", "free_byte",
 )  # fmt: skip
 """Columns of `serving_split` that a choice needs."""
@@ -51,19 +57,43 @@ class Found:
     choices: list[dict[str, Any]]
     lost: list[Loss]
     """Lost servers, those that missed the least first."""
+    alone: Sequence[str] = ()
+    """Sentences that compare choices of several devices with servers of one device."""
 
     def columns(self) -> tuple[str, ...]:
         """Return the columns of choices. Without a rate, servers are saturated anyway."""
-        is_saturated = all(choice["million_output_tokens_usd"] == choice["saturated_million_tokens_usd"] for choice in self.choices)
+        is_saturated = all(choice["million_output_tokens_usd"] == choice["saturated_million_output_tokens_usd"] for choice in self.choices)
         is_queued = any(choice["load_fraction"] is not None for choice in self.choices)
-        return tuple(
-            name for name in COLUMNS if not (is_saturated and name == "saturated_million_tokens_usd") and (is_queued or name not in QUEUED)
-        )
+        left = {*(MEANS if is_queued else QUEUED), *(["saturated_million_output_tokens_usd"] if is_saturated else [])}
+        return tuple(name for name in COLUMNS if name not in left)
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of choices."""
-        return [tuple(choice[name] for name in self.columns()) for choice in self.choices]
+        times = {mean: time for time, mean in MEANS.items()}
+        return [tuple(choice[times.get(name, name)] for name in self.columns()) for choice in self.choices]
+
+
+def verdict(found: Found, limits: Limits) -> str:
+    """Tell for each model the cheapest choice and how it meets the limits, or that none meets them."""
+    times = [f"{name} {quantity(value, 's')}" for name, value in (("TTFT", limits.ttft_s), ("TPOT", limits.tpot_s)) if value is not None]
+    load = "" if limits.rate is None else f" at {limits.rate:g} requests/s"
+    within = "" if limits.usd_per_hour is None else f" within {significant(limits.usd_per_hour)} USD/h"
+    who = "a prompt alone and a step of this batch meet" if limits.rate is None else f"{100 * MET:.0f} % of the requests meet"
+    best = {choice["model"]: choice for choice in reversed(found.choices)}
+    lines = []
+    for model in sorted({*best, *(loss.server[0] for loss in found.lost)}):
+        named = f"{model}: " if len(best) > 1 or len({loss.server[0] for loss in found.lost}) > 1 else ""
+        lost_of = [loss for loss in found.lost if loss.server[0] == model]
+        if choice := best.get(model):
+            usd = choice["million_output_tokens_usd"]
+            price = "of unknown price" if usd is None else f"{significant(usd)} USD a million output tokens, {quantity(choice['price_usd_per_hour'], 'USD/h')}"
+            met = f"; {who} {' and '.join(times)}" if times else ""
+            lines.append(f"{named}cheapest: {bought(choice)}: {price}{load}{within}{met}")
+        else:
+            nearest = f"; the nearest: {lost_of[0].server[1]} in {lost_of[0].server[4]}, {lost_of[0].reason}: {lost_of[0].detail}" if lost_of else ""
+            lines.append(f"{named}none meets {' and '.join(times) or 'the limits'}{load}{within}{nearest}")
+    return "\n".join(lines)
 
 
 def chosen(
@@ -85,7 +115,9 @@ def chosen(
             best.append(replace(outcome, choice=outcome.choice | {"price_kind": (kinds or {}).get(server[1])}))
     front, beaten = loaded.settled(best, limits, servers)
     losses += beaten
-    return Found(front, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))))
+    candidates = {tuple(one.choice[name] for name in lost.SERVER): one for one in best}
+    alone = [line for choice in front if (line := candidates[tuple(choice[name] for name in lost.SERVER)].compared(choice, limits))]
+    return Found(front, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))), alone)
 
 
 def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float | None]) -> Candidate | Loss:
@@ -111,13 +143,15 @@ def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float
     if not pairs:
         return _not_fitting(server, rows)
     tried = [one for each in pairs if (one := Tried.of(*each, limits, chunks)) is not None]
+    single = next((one for one in tried if one.allowed[0]["device_count"] == 1), None)
+    fits_alone = any(prompt["device_count"] == 1 for _, prompt, _ in pairs)
     found: Candidate | None = None
     for one in sorted(tried, key=lambda one: one.bound):
         if found is not None and order(one.best) > order(found.choice):
             continue
         other = one.choice(limits)
         if other is not None and (found is None or order(other) < order(found.choice)):
-            found = Candidate(other, one)
+            found = Candidate(other, one, single, fits_alone)
     if found is None:
         return _why_none(server, pairs, limits)
     return over_budget(found.choice, limits) or found

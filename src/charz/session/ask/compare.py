@@ -26,11 +26,11 @@ from ..parameters import (
     IncludeTransfer,
     KvPrecisions,
     Models,
-    Names,
     Page,
     Parts,
     Phase,
     Precisions,
+    Rents,
     Sequences,
     Sizes,
     Text,
@@ -126,9 +126,7 @@ class Compare(Core):
         memory_format: Annotated[str | None, Text("nchw or nhwc.")] = None,
         co2: Annotated[float | None, Text("CO2 emissions of your electricity, in grams per kWh.", least=0.0)] = None,
         kwh: Annotated[float | None, Text("Price of your electricity, in USD per kWh.", least=0.0)] = None,
-        rent: Annotated[
-            Names | None, Text("Your rent of parts in USD per hour, e.g. kpu_t64=0.5, in place of the file's; separated by commas or repeated.")
-        ] = None,
+        rent: Rents = None,
         overhead: Annotated[float, Text("Energy drawn from the grid per joule that the part uses (power usage effectiveness).", least=1.0)] = 1.0,
         top: Top = 60,
         html: Page = None,

@@ -84,15 +84,18 @@ class Diff(Core):
     ) -> Rows:
         """Compare time, energy and memory of two versions of a model, by module, or a prediction with a measured trace.
 
+        A trace is compared with the backend eager, with the batch and sequence in the trace, and with one of its runs.
         Exit code 1 if time, energy or peak memory grew by more than --fail-on.
         """
         most = _fraction(fail_on)
         parts, policies = [self.part_name(name) for name in names(on)], names(precision)
         self.check_run([backend] if backend else [], policies)
+        is_trace = versions.is_trace(new) and self.access.may_ingest
+        backend = backend or ("eager" if is_trace else None)  # An eager run makes one call for each kernel.
         questions = [
             single(old, part, batch, sequence, policy, backend, cache, cap) for part in parts for policy in policies or (None,)
         ]
-        if versions.is_trace(new) and self.access.may_ingest:
+        if is_trace:
             if len(questions) > 1:
                 raise CharzError("a trace is from one part in one precision", new, next="name one --on and one --precision")
             return self._against_trace(questions[0], Path(new), section, top, most)
@@ -178,15 +181,34 @@ class Diff(Core):
             raise CharzError("the versions have different inputs", differing, next=next)
         self.messages.warn(f"the versions have different inputs, which the growth includes: {differing}")
 
+    def _as_traced(self, question: Question, sizes: dict[str, int]) -> Question:
+        """Complete the question with batch and sequence of a trace. Warn where it asks for others."""
+        for word, asked, found in (("batch", question.batches, sizes.get("B")), ("sequence", question.sequences, sizes.get("S"))):
+            if asked and found not in (None, asked[0]):
+                self.messages.warn(f"the trace has {word} {found}, the prediction {word} {asked[0]}")
+        traced = {letter: [size] for letter, size in sizes.items()}
+        batches, sequences = question.batches or traced.get("B", ()), question.sequences or traced.get("S", ())
+        return replace(question, batches=batches, sequences=sequences)
+
     def _against_trace(self, question: Question, path: Path, section: str, top: int, most: float | None) -> Rows:
         """Compare the calls of a trace with the predicted kernels."""
         from charz.ingest.measurements import kineto
+        from charz.ingest.sources.inputs import again
 
         measured = kineto.profile(path)
+        query = "SELECT input_signature FROM model WHERE model = ?"
+        ((signature,),) = self.connection().execute(query, [self.model_name(question.models[0])]).fetchall()
+        question = self._as_traced(question, measured.sizes(again(signature)))
         scoped, _ = self.target(question, "kernel_time")
         kernels = scoped.records("SELECT * FROM kernel_time ORDER BY position")
         if any(kernel["latency_s"] is None for kernel in kernels):
             raise _without_time(scoped.target)
+        measured = measured.run(len(kernels))
+        work = sum(call.operator_class != "view" for call in measured.calls)
+        if work >= 2 * len(kernels):
+            self.messages.warn(
+                f"the trace has {work} calls, the prediction {len(kernels)} kernels: record one run, or mark each run by profiler.step()"
+            )
         column = "device_s" if measured.has_device else "latency_s"
         pairs = list(against_trace.aligned(kernels, measured.calls))
         if section == "modules":
@@ -194,7 +216,7 @@ class Diff(Core):
         if section == "total":
             lost = sum(1 for kernel, call in pairs if kernel is None or call is None)
             self.messages.remark(
-                f"{'device' if measured.has_device else 'wall'} time of {len(measured.calls)} calls, the median of {measured.step_count} steps;"
+                f"{'device' if measured.has_device else 'wall'} time of {len(measured.calls)} calls, the median of {measured.step_count} runs;"
                 f" {lost} of {len(pairs)} rows have no counterpart"
             )
             old, new = sum(k[column] for k in kernels), sum(call.seconds for call in measured.calls)

@@ -50,6 +50,14 @@ def fits(memory: Record) -> str:
     return f"{verb} {size(memory['peak_memory_byte'])} of {size(memory['device_byte'])}"
 
 
+def peak_power(run: Record) -> list[str]:
+    """Write a sentence about a kernel that draws more than the part's power limit, if there is one."""
+    if run["peak_power_w"] is None or run["tdp_w"] is None or run["peak_power_w"] <= run["tdp_w"]:
+        return []
+    limit, average = (quantity(run[name], "W") for name in ("tdp_w", "average_power_w"))
+    return [f"the peak power of {quantity(run['peak_power_w'], 'W')} is that of one kernel; the limit of {limit} applies to the run's average, {average}"]
+
+
 def answer(run: Record, memory: Record) -> Rows:
     """Return the answer about a run in a few sentences."""
     columns = ("about", "answer")
@@ -65,10 +73,14 @@ def answer(run: Record, memory: Record) -> Rows:
     rows = [
         ("time", time(run)),
         ("bottleneck", sentences.pace(run)),
-        ("change", "; ".join(sentences.REMEDIES[kind] for kind in sentences.paces(run))),
+        ("change", "; ".join(sentences.remedies(run))),
         ("energy", energy),
         ("memory", fits(memory)),
-        ("work", f"{quantity(run['macs'], 'mac')} in {run['kernel_count']} kernels, {percent(run['utilization_fraction'])} of the units' peak while busy"),
+        (
+            "work",
+            f"{quantity(run['macs'], 'mac')} in {run['kernel_count']} kernels; shapes and waves allow {percent(run['utilization_fraction'])} of"
+            f" {sentences.peak(run)}, before efficiency",
+        ),
     ]
     if run["is_simulated"]:
         rows.append(("silicon", "none: this part is simulated or announced"))

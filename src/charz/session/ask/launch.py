@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from charz.schema.errors import CharzError
 
+from .. import releases
+from ..capabilities import Capabilities
 from ..question import ENGINES, HALVES
 from .mix import Mix
+from .prices import node_sizes
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +24,7 @@ COLUMNS = (
     "launch",
 )  # fmt: skip
 
-FLAG = ("engine", "setting", "value", "words", "package", "package_version", "note")
+FLAG = ("engine", "setting", "value", "words", "package", "package_version", "since_version", "note")
 """Columns of `launch_flag` that a command needs."""
 
 PLACE = "MODEL"
@@ -47,6 +50,9 @@ class Facts:
     """Source of each model, and the policy of its checkpoint."""
     memory: dict[str, float | None]
     """Main memory of each part. [byte]"""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """Number of devices of a node by part; `*` is any other part."""
+    able: Capabilities = field(default_factory=lambda: Capabilities({}))
 
     @classmethod
     def read(cls, connection: duckdb.DuckDBPyConnection, engine: str) -> Facts:
@@ -56,7 +62,7 @@ class Facts:
         (server,) = connection.execute(query, [ENGINES[engine]]).fetchall()
         models = connection.execute("SELECT model, source, stored_policy FROM model").fetchall()
         memory = dict(connection.execute("SELECT hardware, dram_byte FROM part").fetchall())
-        return cls(flags, server, {model: (source, stored) for model, source, stored in models}, memory)
+        return cls(flags, server, {model: (source, stored) for model, source, stored in models}, memory, node_sizes(connection), Capabilities.read(connection))
 
     def lacking(self, row: Record) -> str | None:
         """Tell that the server does not run the format of a row, and which it runs; None if it does."""
@@ -69,9 +75,18 @@ class Facts:
         """Return the command of a row, and what a reader must know of it. `chunk` replaces the server's own."""
         source, stored = self.origin[row["model"]]
         free, own = self.server
-        numbers = settings(row, degrees, mixes, source, (free, chunk or own), self.memory[row["hardware"]])
+        node = self.nodes.get(row["hardware"], self.nodes.get("*"))
+        numbers = settings(row, degrees, mixes, source, (free, chunk or own), self.memory[row["hardware"]], node)
         words, notes = command(self.flags, row, numbers, stored)
-        return words, [*notes, *said(self.flags, row, source)]
+        return words, [*notes, *said(self.flags, row, source), *self.ending(row)]
+
+    def ending(self, row: Record) -> list[str]:
+        """Tell the releases of the server that do not run on the part of a row."""
+        found = self.able.ending(row["hardware"], row["backend"])
+        if found is None:
+            return []
+        release, needed = found
+        return [f"{row['hardware']}: install {row['backend']} below {release}, which needs compute capability {needed}"]
 
 
 def flags_of(connection: duckdb.DuckDBPyConnection, engine: str) -> list[Record]:
@@ -105,9 +120,11 @@ def settings(
     source: str,
     server: tuple[float, float | None],
     dram_byte: float | None,
+    node: int | None = None,
 ) -> dict[str, Any]:
     """Return the values of a row that commands contain. `degrees` are those of its split, 1 where one is missing. `server` is the share of memory
-    left free and the tokens of a chunk; activations are not part of the memory that `static` is the share of."""
+    left free and the tokens of a chunk; activations are not part of the memory that `static` is the share of. `node` is the number of devices of a
+    node."""
     degrees = {**dict.fromkeys(_DEGREES, 1), **degrees}
     free, chunk = server
     tokens = max(mix.prompt + mix.output for mix in mixes if mix.context == row["context"])
@@ -117,8 +134,10 @@ def settings(
     if dram_byte and None not in used:
         activations = used[0] - used[1] - used[2] - free * dram_byte
         static = math.floor(100.0 * (1.0 - free - max(activations, 0.0) / dram_byte)) / 100.0
+    every = degrees["tensor"] * degrees["pipeline"] * degrees["data"] * degrees["context"]
     return {
-        "model": hub_name(source, row["model"]) or PLACE, **degrees, "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
+        "model": hub_name(source, row["model"]) or PLACE, **degrees, "nodes": -(-every // (node or every)),
+        "shards": degrees["tensor"] * degrees["data"] * degrees["context"],
         "length": -(-tokens // ROUNDED) * ROUNDED, "requests": requests, "replica_requests": math.ceil(requests / degrees["data"]),
         "all_length": tokens * requests,
         "chunk": None if chunk is None else int(chunk), "memory": round(1.0 - free, 2), "static": static,
@@ -131,15 +150,17 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
     is_stored = row["precision"] == stored and stored not in HALVES
     asked = {"precision": "stored" if is_stored else row["precision"], "kv_precision": row["kv_precision"]}
     kept = None if asked["kv_precision"] in (None, "none") else asked["kv_precision"]
-    order = ("command", "precision", *_DEGREES, "length", "requests", "chunk", "memory", "kv_precision")
+    order = ("command", "precision", *_DEGREES, "nodes", "length", "requests", "chunk", "memory", "kv_precision")
     values = {
         setting: str(asked.get(setting) or numbers.get(setting)) for setting in order
-        if not (setting in _DEGREES and numbers[setting] == 1) and not (setting == "kv_precision" and kept is None)
+        if not (setting in (*_DEGREES, "nodes") and numbers[setting] == 1) and not (setting == "kv_precision" and kept is None)
     }  # fmt: skip
     words, notes = written(by_setting, values, numbers)
     if any("{length}" in (flag["words"] or "") for flag in by_setting.get("length", {}).values()):
         told = f"the longest request is rounded up to {numbers['length']:,} tokens, a multiple of {ROUNDED}"
         notes.append(f"{told}; the requests at once are those of your lengths")
+    if stored is not None and stored not in HALVES and row["precision"] in HALVES:
+        notes.append(f"the checkpoint is stored in {stored}, and a server loads it so: a run in {row['precision']} needs a converted checkpoint")
     return words, [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]
 
 
@@ -163,7 +184,7 @@ def written(by_setting: Mapping[str, Mapping[str, Record]], values: Mapping[str,
         if flag["words"] and all(numbers[name] is not None for name in re.findall(r"{(\w+)}", flag["words"])):
             words.append(flag["words"].format(**numbers))
         if flag["note"] and not (setting == "expert" and numbers["tensor"] == 1):
-            notes.append(flag["note"])
+            notes.append(flag["note"].format(**numbers))
     return " ".join(words), notes
 
 
@@ -173,15 +194,31 @@ def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
     times = f"the times are those of {row['backend']} {row['engine_version']} (--version names another)"
     if packages:
         ((package, version),) = packages
-        is_same = version == str(row["engine_version"]).removeprefix("v")
-        differs = "" if is_same else ", a version whose flags may differ: its --help lists them"
-        lines = [f"the flags are those of {package} {version}; {times}{differs}"]
+        versions = dict.fromkeys((earliest(flags, row) or version, version))
+        lines = [f"the flags are those of {package} {' and '.join(versions)}; {times}{'' if _is_among(row['engine_version'], *versions) else DIFFERS}"]
     else:
         lines = [f"the flags were not checked, since the package of {flags[0]['engine']} contains no parser; {times}"]
     if row.get("replicas", 1) > 1:
         where = row["hardware"] if row.get("split", "one") == "one" else f"{row['hardware']}, {row['split']}"
         lines.append(f"{where}: start {row['replicas']} of these servers, which share the requests")
     return [*lines, *checkpoint(row["model"], source)]
+
+
+DIFFERS = ", a version whose flags may differ: its --help lists them"
+
+
+def earliest(flags: Sequence[Record], row: Record) -> str | None:
+    """Return the earliest version of a server that was compared and has all flags of a row; None if one version was compared."""
+    asked = {"precision": row["precision"], "kv_precision": row["kv_precision"]}
+    since = [flag["since_version"] for flag in flags if flag["package"] and flag["value"] in (asked.get(flag["setting"]), "*")]
+    return None if None in since else max(since, key=lambda version: releases.number(version) or 0, default=None)
+
+
+def _is_among(release: object, first: str, last: str | None = None) -> bool:
+    """Tell whether a release is the first version or the last, or between them. A release without a patch is the whole minor release."""
+    is_amd = releases.ROCM in str(release)
+    at, low, high = (releases.number(str(version)) for version in (release, first, last or first))
+    return None not in (at, low, high) and not is_amd and low // 1_000 <= at // 1_000 <= high // 1_000  # type: ignore[operator]
 
 
 def checkpoint(model: str, source: str) -> list[str]:

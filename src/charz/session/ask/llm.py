@@ -24,13 +24,15 @@ from ..parameters import (
     Page,
     Parts,
     Precisions,
+    Rents,
     Sizes,
     Text,
     Versions,
 )
 from ..question import EIGHT_BITS, SERVED_PRECISIONS, Question
-from . import choice, lost, mix, prices, server_rows, splits, tried
+from . import accuracy, choice, lost, mix, nodes, prices, server_rows, splits, tried
 from . import launch as launches
+from .rents import rented
 from .tried import Limits
 
 if TYPE_CHECKING:
@@ -97,18 +99,9 @@ def _place(row: dict[str, Any], first: str) -> tuple[Any, ...]:
 
 def _degrees_of(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
     """Return the degrees of a row's split; without a split its devices share each kernel."""
-    return degrees[row["split"]] if "split" in row else {"tensor": row["device_count"]}
-
-
-def _replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int) -> str:
-    """Return the command that replays the arrivals of a choice at length."""
-    split = degrees[row["split"]]
-    given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
-    if row["replicas"] > 1:
-        given = f" --devices {row['devices']} --tensor {split['tensor']}" + given.replace(f" --tensor {split['tensor']}", "")
-    given += f" --slots {row['slots'] // split['expert']}"
-    command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {limits.rate:g}"
-    return f"times and load: a replay of random arrivals; `{command} --input {prompt} --output {limits.output}` tells more"
+    if "split" not in row:
+        return {"tensor": row["device_count"]}
+    return degrees.get(row["split"]) or splits.parsed(row["split"])
 
 
 def _joined(listed: Sequence[Rows]) -> Rows:
@@ -129,6 +122,7 @@ class Llm(Core):
         common=("on", "precision", "devices", "batch", "context", "smallest", "ttft", "tpot", "rate", "budget", "prompt", "output"),
     )
     @paged
+    @rented
     def llm(
         self,
         models: Models,
@@ -154,17 +148,24 @@ class Llm(Core):
             Literal["datacenter", "rented", "all"],
             Text("Parts of a choice without --on: of data centers, those that are rented out, or all, also gaming cards and workstations."),
         ] = "datacenter",
-        smallest: Annotated[bool, Text("Keep the rows of the fewest devices that fit, of 1, 2, 4, 8 and 16 unless --devices names others.")] = False,
+        smallest: Annotated[
+            bool, Text("Keep the rows of the fewest devices that fit: 1, 2, 4, 8 or 16, else pipelines over 2 or 4 nodes, unless --devices names numbers.")
+        ] = False,
         tensor: Annotated[Sizes | None, Text("Devices that share each kernel.")] = None,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers.")] = None,
         expert: Annotated[Sizes | None, Text("Replicas over which experts are distributed.")] = None,
         spread: Annotated[Sizes | None, Text("Devices that share a prompt's tokens, and a step's cache.")] = None,
         host_weights: HostShare = None,
         host_cache: HostShare = None,
-        ttft: Annotated[Amount | None, Text("Largest time to the first token, e.g. 500ms; lists choices within limits.")] = None,
-        tpot: Annotated[Amount | None, Text("Largest time per token, e.g. 30ms; lists choices within limits.")] = None,
+        ttft: Annotated[
+            Amount | None, Text("Largest time to the first token, e.g. 500ms: of 99 % of the requests at a --rate, else of one alone; lists choices.")
+        ] = None,
+        tpot: Annotated[
+            Amount | None, Text("Largest time per token, e.g. 30ms: of 99 % of the requests at a --rate, else of a step.")
+        ] = None,
         rate: Annotated[float | None, Text("Requests a second to serve; lists choices within limits.", least=1e-9)] = None,
         budget: Annotated[float | None, Text("Largest price of all devices in USD an hour; lists choices within limits.", least=0.0)] = None,
+        rent: Rents = None,
         lost: Annotated[bool, Text("List the servers that are no choice within the limits, with the reason of each, in place of the choices.")] = False,
         output: Annotated[int, Text("Tokens generated for a request.", least=1)] = 256,
         launch: Annotated[
@@ -188,6 +189,8 @@ class Llm(Core):
         server of language models runs, or those of --among. --tensor, --pipeline, --expert or --spread alone list prompts and steps of these
         splits, with the time to the result and the tokens a second of all devices.
 
+        The first line names the cheapest choice, or that none meets the limits: the exit code is then 1.
+
         --launch lists the command that starts the server of each row: its devices, lengths, memory and formats. Messages name what charz assumes
         and no flag sets, and the version of the server whose flags were compared.
 
@@ -208,6 +211,9 @@ class Llm(Core):
         made = self._splits(asked, sizes(devices), (sizes(pipeline), sizes(spread), sizes(expert), sizes(tensor)), is_choice) if is_spread else []
         counts = sorted({split.tensor for split in made}) or sizes(devices or (NODES if smallest else None)) or [1]
         batches = sizes(batch or ("1:256" if is_choice else mix.LOADS if smallest else None)) or [1]
+        if is_choice:
+            # A choice needs the steps of fewer requests at once too.
+            batches = sorted({*sizes(f"1:{max(batches)}"), *batches})
         asked_mixes = mix.mixes(sizes(prompt) or ([mix.USUAL_TOKENS] if is_choice and context is None else []), sizes(context), output)
         if is_choice and prompt is None and context is None:
             self.messages.remark(f"lengths: prompts of {asked_mixes[0].prompt:,} tokens and outputs of {output:,}; --prompt and --output take yours")
@@ -244,7 +250,8 @@ class Llm(Core):
             self._say_unlinked(question, counts)
         known: dict[str, dict[str, int]] = {}
         if not is_spread:
-            found = self._served_alone(question, asked_mixes, batches, ORDERS[one_of("order", by, ORDERS)], smallest, batch is None)
+            first = ORDERS[one_of("order", by, ORDERS)]
+            found = self._served_alone(question, asked_mixes, batches, first, smallest, batch is None, smallest and devices is None)
             top = top or (NODES_SHOWN if smallest else None)
         else:
             limits = Limits(output, rate, amount(ttft, "s", "--ttft"), amount(tpot, "s", "--tpot"), budget, tuple(sizes(devices))) if is_choice else None
@@ -281,7 +288,8 @@ class Llm(Core):
         if others := [name for name in known if name not in serving]:
             self.messages.remark(f"left out: {some(others, 3)}, on which no server of language models runs; --on names them")
         found = [name for name in known if name in serving]
-        asked = [name for name in found if name in self._of_class(among)]
+        members = self._of_class(among)
+        asked = [name for name in found if name in members]
         if among == "all" or not asked:
             return found
         if others := [name for name in found if name not in asked]:
@@ -293,10 +301,11 @@ class Llm(Core):
     def _of_class(self, among: str) -> set[str]:
         """Return the parts of a class of `--among`."""
         markets = "SELECT hardware FROM hardware WHERE market IN ('datacenter', 'server')"
-        rented = "SELECT hardware FROM part_price WHERE price_kind = 'rent'"
         if among == "all":
             return set(self._names("hardware"))
-        return {name for (name,) in self.connection().execute(rented if among == "rented" else markets).fetchall()}
+        if among == "rented":
+            return {part for part, kind in prices.kinds(self).items() if kind == prices.RENT}
+        return {name for (name,) in self.connection().execute(markets).fetchall()}
 
     def _large_enough(self, models: list[str], parts: list[str], counts: Sequence[int]) -> list[str]:
         """Return the parts whose devices together have room for weights of 4 bits, and report the others. No format of weights has fewer bits."""
@@ -337,36 +346,36 @@ class Llm(Core):
             order = "ORDER BY model, phase, tokens_per_s DESC NULLS LAST, hardware, split, batch, context"
             listed = [scoped.rows("serving_split", _SPLIT, f"WHERE {_USED} {order}") for scoped in scopes]
             return _joined(listed), degrees
-        kinds = prices.kinds(self.connection())
+        kinds = prices.kinds(self)
         chunks = dict(self.connection().execute("SELECT backend, chunk_tokens FROM backend").fetchall())
-        query = f"SELECT {', '.join(choice.READ)} FROM serving_split WHERE {_USED}"
-        rows: list[Mapping[str, Any]] = []
-        for scoped in scopes:
-            launched = {tuple(key): s for *key, s in scoped.execute("SELECT model, scenario_id, launch_s FROM prompt_launch").fetchall()}
-            rows += [row | {"launch_s": launched.get((row["model"], row["scenario_id"])) or 0.0} for row in scoped.records(query)]
+        source = "serving_split LEFT JOIN prompt_launch USING (model, scenario_id)"
+        query = f"SELECT {', '.join(choice.READ)}, COALESCE(launch_s, 0e0) AS launch_s FROM {source} WHERE {_USED}"
+        rows = [row for scoped in scopes for row in scoped.records(query)]
         found = choice.chosen(rows, limits, kinds, chunks)
-        losers = Rows(*lost.table(found.lost))
+        told = choice.verdict(found, limits)
+        losers = Rows(*lost.table(found.lost), verdict=told, is_failure=not found.choices)
         if is_lost:
             return losers, degrees
         if not found.choices:
             self.messages.warn("no choice meets the limits")
-        for line in (*lost.lines(found.lost, found.choices), *prices.said(self.connection(), {row["hardware"]: row["price_kind"] for row in found.choices})):
+        for line in (*lost.lines(found.lost, found.choices), *prices.said(self, {row["hardware"]: row["price_kind"] for row in found.choices})):
             self.messages.remark(line)
         for line in prices.of_nodes(self.connection(), [(row["hardware"], row["devices"]) for row in found.choices]):
             self.messages.remark(line)
         self._say_choices(question, found)
-        for line in tried.crowded(found.choices):
+        for line in (*tried.crowded(found.choices), *found.alone, *accuracy.lines(self.connection(), found.choices)):
             self.messages.remark(line)
         if limits.rate and found.choices:
-            self.messages.remark(_replayed(found.choices[0], degrees, limits, prompt))
-        return Rows(found.columns(), found.rows, ("serving_split",), texts=choice.TEXTS, beside=(("Why others lost", losers),)), degrees
+            self.messages.remark(tried.replayed(found.choices[0], degrees, limits, prompt))
+        beside = (("Why others lost", losers),)
+        return Rows(found.columns(), found.rows, ("serving_split",), is_failure=not found.choices, texts=choice.TEXTS, verdict=told, beside=beside), degrees
 
     def _say_choices(self, question: Question, found: choice.Found) -> None:
         """Tell which precisions were tried, and what a price contains."""
         formats = sorted({str(loss.server[4]) for loss in found.lost} | {str(row["precision"]) for row in found.choices})
         if not question.precisions and len(formats) > 1:
             self.messages.remark(f"tried: {', '.join(formats)}; charz does not judge their accuracy; --precision names others")
-        if "saturated_million_tokens_usd" in found.columns():
+        if "saturated_million_output_tokens_usd" in found.columns():
             self.messages.remark(
                 "compare by million output tokens cost first: all devices at your rate, prompts and idle time included; the saturated cost is that of"
                 " the same servers at their largest rate, a lower bound"
@@ -391,7 +400,7 @@ class Llm(Core):
                 self.messages.remark(line)
         paged, columns = (*answered.columns, "launch"), tuple(name for name in launches.COLUMNS if name in ("launch", *answered.columns))
         whole, short = ([tuple(row[name] for name in each) for row in found] for each in (paged, columns))
-        return Rows(columns, short, answered.views, texts=answered.texts, page=Rows(paged, whole, answered.views, texts=answered.texts), beside=answered.beside)
+        return replace(answered, columns=columns, source=short, page=Rows(paged, whole, answered.views, texts=answered.texts))
 
     def _best_launched(self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], asked: Sequence[mix.Mix]) -> Rows:
         """Add the command of the best row to a page: that of the least cost, or the first one."""
@@ -410,34 +419,42 @@ class Llm(Core):
         whole = [(*each.values(), words if each is row else None) for each in rows]
         return replace(answered, page=Rows((*answered.columns, "launch"), whole, answered.views, texts=answered.texts))
 
-    def _served_alone(self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool, is_loaded: bool) -> Rows:
+    def _served_alone(
+        self, question: Question, asked: list[mix.Mix], batches: list[int], first: str, is_smallest: bool, is_loaded: bool, is_spread: bool
+    ) -> Rows:
         """Return the rows of servers that no split changes, with the requests that fit and the cost of each mix. A smallest node `is_loaded` with the
-        largest of the batches that it runs."""
+        largest of the batches that it runs. Several nodes are tried where no node fits, if it `is_spread`."""
         least = min(batches)
         found, columns = self._alone(_at_batch(question, least) if is_loaded else question, asked, batches, is_smallest)
         if is_smallest:
             found, left = mix.smallest(found)
             if is_loaded:
                 found = [row for size, rows in mix.by_load(found, batches).items() for row in self._loaded(question, asked, size, rows, least)]
-            for line in left:
+            if is_spread:
+                further, left = nodes.spread(self, question, left, asked, batches, is_loaded)
+                found += further
+            for line in mix.unfit(left):
                 self.messages.remark(line)
             first = first or "million_mixed_tokens_usd"
             for line in mix.tight(found, is_loaded):
                 self.messages.remark(line)
         found.sort(key=lambda row: (is_smallest and mix.is_tight(row), *_place(row, first)))
-        kinds = prices.of(self.connection(), [row["hardware"] for row in found])
-        found = [row | {"price_kind": kinds[row["hardware"]]} for row in found]
+        kinds = prices.of(self, [row["hardware"] for row in found])
+        whole = prices.sold(self.connection(), kinds)
+        found = [
+            {"split": splits.name({"tensor": row["device_count"]}), **row, "price_kind": kinds[row["hardware"]]}
+            | {"nodes": prices.nodes(row["hardware"], row["device_count"], whole)}
+            | mix.hourly(row, whole.get(row["hardware"], 1))
+            for row in found
+        ]
         for line in mix.said(found):
             self.messages.remark(line)
-        nodes = prices.of_nodes(self.connection(), [(row["hardware"], row["device_count"]) for row in found]) if is_smallest else []
-        for line in (*prices.said(self.connection(), kinds), *nodes):
+        counts = [(row["hardware"], row["device_count"]) for row in found]
+        shared = prices.of_nodes(self.connection(), counts) if is_smallest else []
+        for line in (*prices.said(self, kinds), *shared, *mix.apart(found), *accuracy.lines(self.connection(), found), *mix.MEANT):
             self.messages.remark(line)
-        self.messages.remark("a decode step generates one token for each sample of the batch")
-        self.messages.remark(
-            "compare by million mixed tokens cost first: a request's prompt and output together at this batch, all of the time busy; the costs of prompt and"
-            " output tokens are its parts; --rate adds idle time"
-        )
-        return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"))
+        told = mix.verdict(found) if is_smallest else ""
+        return Rows(columns, [tuple(row.get(name) for name in columns) for row in found], ("llm_serving", "run"), texts=mix.TEXTS, verdict=told)
 
     def _alone(self, question: Question, asked: list[mix.Mix], batches: list[int], is_smallest: bool) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
         """Return the priced rows of a question about servers that no split changes, and the columns to show."""
@@ -470,7 +487,10 @@ class Llm(Core):
         if size > least:
             parts, counts = sorted({row["hardware"] for row in rows}), {row["device_count"] for row in rows}
             found, _ = self._alone(_at_batch(replace(question, hardware=parts), size, counts), asked, [size], True)
-            kept |= {mix.server(row): row for row in found if row["batch"] == size and row["fits_device"] and mix.server(row) in kept}
+            kept |= {
+                mix.server(row): {**row, "most_requests": kept[mix.server(row)]["most_requests"]}
+                for row in found if row["batch"] == size and row["fits_device"] and mix.server(row) in kept
+            }  # fmt: skip
         return list(kept.values())
 
     def _decoders(self, models: list[str]) -> list[str]:

@@ -9,11 +9,14 @@ from typing import Any
 
 from ..quantities import quantity
 from . import lost, queue
-from .lost import Loss
-from .tried import Candidate, Limits, order, over_budget
+from .lost import Loss, order
+from .tried import Candidate, Limits, over_budget
 
 SAMPLE = 4_000
-"""Number of random arrivals in a replay: `serve` replays more."""
+"""Number of random arrivals in a first replay. A choice that may be listed is replayed with as many as `serve` takes."""
+
+CLEAR = 0.97
+"""Share of requests within the limits below which more arrivals do not change that a choice misses them."""
 
 MORE = 1.1
 """Factor by which the number of servers grows while their queue is above the limits."""
@@ -32,7 +35,7 @@ def settled(best: Sequence[Candidate], limits: Limits, servers: Collection[tuple
         _, i, one = heapq.heappop(heap)
         server = tuple(one.choice[name] for name in lost.SERVER)
         if better := next((other for other in front if lost.beats(other, one.choice)), None):
-            losses.append(lost.beaten(one.choice, better, servers))
+            losses.append(lost.beaten(one.choice, better, servers, is_bound=limits.rate is not None))
             continue
         if limits.rate is None:
             front.append(one.choice)
@@ -60,7 +63,11 @@ def under_load(one: Candidate, limits: Limits) -> tuple[dict[str, Any], float]:
     """Replay the queue of each server of a choice. Return the choice with its times, and the share of the requests that meet the limits."""
     assert limits.rate is not None
     lengths = queue.Lengths([1.0], [max(limits.output, 2)])
-    times = queue.at_random(one.tried.server, lengths, limits.rate / one.choice["replicas"], SAMPLE)
+    for count in (SAMPLE, queue.SAMPLE):
+        times = queue.at_random(one.tried.server, lengths, limits.rate / one.choice["replicas"], count)
+        met = times.met_fraction(limits.ttft_s, limits.tpot_s)
+        if met < CLEAR:
+            break
     first, later = queue.summary(times.ttft()), queue.summary(times.tpot())
     found = {"ttft_s": first[0], "ttft_p99_s": first[-1], "tpot_s": later[0], "tpot_p99_s": later[-1]}
-    return one.choice | found, times.met_fraction(limits.ttft_s, limits.tpot_s)
+    return one.choice | found, met

@@ -29,6 +29,9 @@ COST = "million_output_tokens_usd"
 WEIGHED = (COST, "devices", "tpot_s", "ttft_s")
 """Numbers by which choices are compared."""
 
+HIGH_LOAD = 0.8
+"""Share of the largest rate above which a small rise of the rate makes waiting times much longer."""
+
 SAID_LINES = 8
 """Largest number of lost servers of which each has a line of its own."""
 
@@ -59,6 +62,20 @@ def weight(choice: Record, name: str) -> float:
     return float("inf") if choice[name] is None else float(f"{choice[name]:.9g}")
 
 
+def order(server: Record) -> tuple[float, ...]:
+    """Return the numbers by which servers of `llm` and `serve` are ordered: the cheapest first. Of equal prices, the larger
+    rate comes first, one above `HIGH_LOAD` comes after one with a smaller load, and then the shorter times decide, p99 before the median."""
+    load = max(server["load_fraction"] or 0.0, HIGH_LOAD)
+    times = [weight(server, name) for name in ("tpot_p99_s", "tpot_s", "ttft_s")]
+    return (weight(server, COST), server["devices"], -weight(server, "requests_per_s"), float(f"{load:.9g}"), *times)
+
+
+def bought(server: Record) -> str:
+    """Name the devices of a server, or of several equal ones, and their split."""
+    split = server["split"] if server["replicas"] == 1 else f"{server['replicas']} servers of {server['split']}"
+    return f"{server['devices']} x {server['hardware']}, {server['precision']}, {split}"
+
+
 def beats(one: Record, other: Record) -> bool:
     """Return True if `one` dominates `other` for the same model: no number is worse and at least one is better. A choice in 16 bits, which changes
     no weight, is not dominated by one in fewer bits."""
@@ -68,24 +85,26 @@ def beats(one: Record, other: Record) -> bool:
     return bool(one["model"] == other["model"]) and all(a <= b for a, b in zip(mine, its, strict=True)) and mine != its
 
 
-def beaten(choice: Record, better: Record, servers: Collection[tuple[Any, ...]]) -> Loss:
-    """Make the loss of a choice that a row of the answer beats. `servers` are all servers, of which names need to differ."""
+def beaten(choice: Record, better: Record, servers: Collection[tuple[Any, ...]], is_bound: bool = False) -> Loss:
+    """Make the loss of a choice that a row of the answer beats. `servers` are all servers, of which names need to differ. With `is_bound`, the
+    queue of the choice was not replayed, which may need more devices."""
     usd, least = choice[COST], better[COST]
     miss = float("inf") if usd is None or not least else usd / least
     name = named(tuple(better[column] for column in SERVER), servers)
-    told = _gains(better, choice)
+    own = "" if choice["device_count"] == 1 else f" than {choice['split']}"
+    told = _gains(better, choice, "at least " if is_bound else "")
     if not told:
         return Loss(tuple(choice[column] for column in SERVER), BEATEN, f"{name} ties in cost, devices and times", miss)
-    return Loss(tuple(choice[column] for column in SERVER), BEATEN, f"{name} is better: {', '.join(told)}", miss, f"{name}: {told[0]}")
+    return Loss(tuple(choice[column] for column in SERVER), BEATEN, f"{name} is better{own}: {', '.join(told)}", miss, f"{name}: {told[0]}")
 
 
-def _gains(better: Record, choice: Record) -> list[str]:
-    """List the numbers in which one choice is better, as far as they differ in print."""
+def _gains(better: Record, choice: Record, bound: str) -> list[str]:
+    """List the numbers in which one choice is better, as far as they differ in print. `bound` precedes numbers that a queue may raise."""
     return [
         words
         for column, words in (
-            (COST, f"{_usd(better)} instead of {_usd(choice)} USD a million tokens"),
-            ("devices", f"{better['devices']} instead of {choice['devices']} devices"),
+            (COST, f"{_usd(better)} instead of {bound}{_usd(choice)} USD a million tokens"),
+            ("devices", f"{better['devices']} instead of {bound}{choice['devices']} devices"),
             ("tpot_s", f"{quantity(better['tpot_s'], 's')} instead of {quantity(choice['tpot_s'], 's')} a token"),
             ("ttft_s", f"{quantity(better['ttft_s'], 's')} instead of {quantity(choice['ttft_s'], 's')} to the first token"),
         )
@@ -95,7 +114,7 @@ def _gains(better: Record, choice: Record) -> list[str]:
 
 def _differs(words: str) -> bool:
     first, _, rest = words.partition(" instead of ")
-    return not rest.startswith(f"{first} ")
+    return not rest.removeprefix("at least ").startswith(f"{first} ")
 
 
 def _usd(choice: Record) -> str:

@@ -9,24 +9,40 @@ from typing import Any
 from charz.schema.errors import CharzError, some
 
 from ..axes import sizes
+from ..quantities import quantity, significant
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "fits_device",
     "most_requests", "request_tokens", "ttft_s", "batch_ttft_s", "tpot_s", "tokens_per_s", "device_tokens_per_s", "prompt_tokens_per_s",
-    "million_prompt_tokens_usd", "million_output_tokens_usd", "million_mixed_tokens_usd", "price_kind", "token_j", "tokens_per_j",
+    "million_prompt_tokens_usd", "million_decode_tokens_usd", "million_mixed_tokens_usd", "price_kind", "token_j", "tokens_per_j",
     "peak_memory_byte", "weight_byte", "kv_cache_byte", "kv_cache_token_byte", "lasting_cache_byte", "step_limit", "mfu_fraction", "mbu_fraction",
     "is_simulated",
 )  # fmt: skip
 
 SMALLEST = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "batch", "context", "most_requests",
-    "ttft_s", "tpot_s", "tokens_per_s", "million_mixed_tokens_usd", "price_kind", "peak_memory_byte",
+    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "device_count", "split", "nodes", "price_usd_per_hour",
+    "whole_usd_per_hour", "batch", "context", "most_requests", "ttft_s", "tpot_s", "tokens_per_s", "million_mixed_tokens_usd", "price_kind", "peak_memory_byte",
     "weight_byte", "kv_cache_byte", "is_simulated",
 )  # fmt: skip
 """Columns of the smallest nodes."""
 
-MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd", "price_kind")
+MADE = ("most_requests", "request_tokens", "million_mixed_tokens_usd", "price_kind", "split", "nodes", "price_usd_per_hour", "whole_usd_per_hour")
 """Columns that `llm_serving` lacks."""
+
+TEXTS = {
+    "split": "Devices of the server: tp share each kernel, pp are stages of layers, of which each node has one.",
+    "price_usd_per_hour": "Price of these devices, of which the costs are: their share of a node. [USD/h]",
+    "whole_usd_per_hour": "Price of the whole nodes that these devices are part of, where the part is sold in nodes. [USD/h]",
+    "nodes": "Share of a node that is sold whole, or the number of nodes; null for fewer devices of a part that is sold alone.",
+}
+"""Descriptions of columns of the smallest nodes."""
+
+MEANT = (
+    "a decode step generates one token for each sample of the batch",
+    "compare by million mixed tokens cost first: a request's prompt and output together at this batch, all of the time busy; the costs of prompt tokens,"
+    " and of output tokens in decode alone, are its parts; --rate adds idle time",
+)
+"""Sentences about the numbers of an answer."""
 
 LOADS = "1,4,16,32"
 """Batches of which the smallest node has the largest that fits, unless the user names batches."""
@@ -96,7 +112,7 @@ def priced(rows: Sequence[Record], largest: Mapping[tuple[int, str], int | None]
     return [
         {
             **row, "most_requests": most.get(_server(row)), "request_tokens": mix.tokens,
-            "million_mixed_tokens_usd": mixed_usd(row["million_prompt_tokens_usd"], row["million_output_tokens_usd"], mix),
+            "million_mixed_tokens_usd": mixed_usd(row["million_prompt_tokens_usd"], row["million_decode_tokens_usd"], mix),
         }
         for row in rows
         if row["context"] == mix.context and row["batch"] in batches and row["prompt_tokens"] in (mix.prompt, None)
@@ -143,13 +159,13 @@ def is_tight(row: Record) -> bool:
 def tight(rows: Sequence[Record], is_loaded: bool) -> list[str]:
     """Tell the batch of the smallest nodes, and which of them leave no margin."""
     tried = ", ".join(map(str, sizes(LOADS)))
-    lines = [f"batch: the largest of {tried} that the node runs, at which its costs are; --batch names another"] if is_loaded else []
+    lines = [f"batch: the largest of {tried} that these devices run, at which the costs are; --batch names another"] if is_loaded else []
     named = [f"{_named(row)} in {row['precision']} (at most {row['most_requests']} of {row['request_tokens']:,} tokens)" for row in rows if is_tight(row)]
     return [*lines, *([f"no margin, so last in order: {some(named, 3)}; the next number of devices has one"] if named else [])]
 
 
-def smallest(rows: Sequence[Record]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the rows of the fewest devices that fit, for each server and batch, and tell which servers fit on no number of devices."""
+def smallest(rows: Sequence[Record]) -> tuple[list[dict[str, Any]], list[Record]]:
+    """Return the rows of the fewest devices that fit, for each server and batch, and the largest rows of those that fit no number of devices."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
         server = tuple(row[name] for name in _SERVER if name != "device_count")
@@ -161,12 +177,59 @@ def smallest(rows: Sequence[Record]) -> tuple[list[dict[str, Any]], list[str]]:
             found.append(dict(min(fitting, key=lambda row: row["device_count"])))
         else:
             left.append(max(of_server, key=lambda row: row["device_count"]))
+    return found, left
+
+
+def apart(rows: Sequence[Record]) -> list[str]:
+    """Compare for each server one of the most devices with as many servers of one device: at the largest batch, each has an equal share of the
+    requests if that batch was asked for, else the same batch."""
+    groups: dict[tuple[Any, ...], dict[tuple[int, int], Record]] = {}
+    for row in rows:
+        if row.get("tokens_per_s"):
+            kept = tuple(row[name] for name in _SERVER if name != "device_count")
+            groups.setdefault((*kept, row["context"], row.get("power")), {})[row["device_count"], row["batch"]] = row
+    lines = []
+    for of_server in groups.values():
+        count = max(devices for devices, _ in of_server)
+        if count == 1:
+            continue
+        pairs = [(one, of_server.get((count, count * batch)) or of_server.get((count, batch))) for (devices, batch), one in of_server.items() if devices == 1]
+        known = [(one, many) for one, many in pairs if many is not None]
+        if known:
+            one, many = max(known, key=lambda pair: (pair[1]["batch"] == count * pair[0]["batch"], pair[0]["batch"]))
+            lines.append(
+                f"{one['hardware']} in {one['precision']}: {count} servers of one device at batch {one['batch']} generate"
+                f" {significant(count * one['tokens_per_s'])} tokens a second ({quantity(one['tpot_s'], 's')} a token), one server of {count} at batch"
+                f" {many['batch']} {significant(many['tokens_per_s'])} ({quantity(many['tpot_s'], 's')}); the price is the same"
+            )
+    return lines if len(lines) <= SAID_ROWS else []
+
+
+def hourly(row: Record, node: int) -> dict[str, float | None]:
+    """Return the price of the devices of a row, and that of the whole nodes of `node` devices that have them. [USD/h]"""
+    million_usd, count = row["million_decode_tokens_usd"], row["device_count"]
+    usd = None if million_usd is None or row["tokens_per_s"] is None else million_usd / 1e6 * row["tokens_per_s"] * 3600.0
+    return {"price_usd_per_hour": usd, "whole_usd_per_hour": None if usd is None else usd / count * -(-count // node) * node}
+
+
+def verdict(rows: Sequence[Record]) -> str:
+    """Tell the cheapest row, and what its whole node costs where it has a share of one; empty without a price. Rows without a margin come last."""
+    priced = [row for row in rows if row["million_mixed_tokens_usd"] is not None]
+    if not priced:
+        return ""
+    best = min(priced, key=lambda row: (is_tight(row), row["million_mixed_tokens_usd"]))
+    share, whole = (quantity(best[name], "USD/h") for name in ("price_usd_per_hour", "whole_usd_per_hour"))
+    node = "" if share == whole else f" as {best['nodes']}, which is rented whole at {whole}"
+    cost = f"{significant(best['million_mixed_tokens_usd'])} USD a million mixed tokens"
+    return f"cheapest: {best['device_count']} x {best['hardware']}, {best['precision']}, {best['split']}: {cost}, {share}{node}"
+
+
+def unfit(left: Sequence[Record]) -> list[str]:
+    """Tell which servers fit on no number of devices."""
     if len(left) <= SAID_ROWS:
-        told = [f"{_named(row)}, {row['precision']}, batch {row['batch']}: does not fit" for row in left]
-    else:
-        parts = sorted({str(row["hardware"]) for row in left})
-        told = [f"does not fit: {len(parts)} parts, among them {', '.join(parts[:3])}; --on names those that you mean"]
-    return found, told
+        return [f"{_named(row)}, {row['precision']}, batch {row['batch']}: does not fit" for row in left]
+    parts = sorted({str(row["hardware"]) for row in left})
+    return [f"does not fit: {len(parts)} parts, among them {', '.join(parts[:3])}; --on names those that you mean"]
 
 
 def _named(row: Record) -> str:

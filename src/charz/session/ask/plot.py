@@ -26,6 +26,9 @@ Records = list[dict[str, Any]]
 
 _NAMES = ("model", "hardware", "backend", "precision", "batch")
 
+MOST_NAMED = 3
+"""Largest number of models that a title names."""
+
 
 class Plot(Core):
     """Drawing of report views."""
@@ -83,11 +86,13 @@ class Plot(Core):
 
 
 def _subject(scoped: Scoped, view: str, condition: str = "TRUE") -> str:
-    """Return the names that the rows of a picture have in common."""
-    columns = ", ".join(f"any_value({c}) AS {c}, count(DISTINCT {c}) AS {c}_count" for c in _NAMES)
+    """Return the models of a picture, or their number if they are many, and the other names that its rows have in common."""
+    columns = ", ".join(f"any_value({c}) AS {c}, count(DISTINCT {c}) AS {c}_count" for c in _NAMES[1:])
     (common,) = scoped.records(f"SELECT {columns} FROM {view} WHERE {condition}")
-    shared = [column for column in _NAMES if common[f"{column}_count"] == 1]
-    return ", ".join(f"batch {common[c]}" if c == "batch" else str(common[c]) for c in shared)
+    models = [row["model"] for row in scoped.records(f"SELECT DISTINCT model FROM {view} WHERE {condition} ORDER BY model")]
+    shared = [column for column in _NAMES[1:] if common[f"{column}_count"] == 1]
+    named = " and ".join(models) if len(models) <= MOST_NAMED else f"{len(models)} models"
+    return ", ".join([named, *(f"batch {common[c]}" if c == "batch" else str(common[c]) for c in shared)])
 
 
 def _one_target(scoped: Scoped, view: str, messages: Messages) -> tuple[str, str]:
@@ -107,9 +112,10 @@ def _shown_part(row: dict[str, Any]) -> str:
 
 
 def _apart(rows: Records) -> Records:
-    """Add the displayed name of the part to each row, with the backend if rows of the part have several backends."""
-    is_shared = len({(row["hardware"], row["backend"]) for row in rows}) > len({row["hardware"] for row in rows})
-    return [{**row, "part": f"{_shown_part(row)} {row['backend']}" if is_shared else _shown_part(row)} for row in rows]
+    """Add the displayed name of the part to each row, with the backend and the model where they tell rows of a part apart."""
+    parts = len({row["hardware"] for row in rows})
+    apart = [name for name in ("backend", "model") if len({(row["hardware"], row[name]) for row in rows}) > parts]
+    return [{**row, "part": " ".join([_shown_part(row), *(row[name] for name in apart)])} for row in rows]
 
 
 def _of(row: dict[str, Any], *columns: str) -> dict[str, Any]:
@@ -156,7 +162,7 @@ def _roofline(scoped: Scoped, messages: Messages) -> Chart:
 def _tiling(scoped: Scoped, messages: Messages) -> Chart:
     from . import charts
 
-    columns = "m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, hardware, m.is_simulated, backend"
+    columns = "m.kernel, m.tile_m, m.tile_n, m.tile_k, m.tile_count, m.strategy, hardware, m.is_simulated, backend, model"
     both = f"kernel_mapping AS m JOIN kernel_latency AS l USING ({', '.join(KEYS)}, kernel_id)"
     query = (
         f"SELECT {columns}, l.moved_byte AS footprint_byte FROM {both} WHERE m.tile_m IS NOT NULL AND l.moved_byte > 0"
@@ -176,14 +182,16 @@ def _pareto(scoped: Scoped, messages: Messages) -> Chart:
     query = (
         "SELECT r.*, h.family FROM recommendation AS r JOIN hardware AS h USING (hardware) WHERE sample_j IS NOT NULL"
     )
+    rows = _checked(scoped.records(query), scoped, "recommendation", messages, "no energy is known there")
+    is_shared = len({row["model"] for row in rows}) > 1
     points = [
         {
-            **_of(row, "latency_s", "sample_j", "family"),
+            **_of(row, "model", "latency_s", "sample_j", "family"),
             "is_front": row["dominated_by"] is None and row["fits_device"],
             "silicon": "simulated" if row["is_simulated"] else "silicon",
-            "label": f"{row['hardware']} {row['precision']} {row['backend']} b{row['batch']}",
+            "label": f"{row['model'] + ' ' if is_shared else ''}{row['hardware']} {row['precision']} {row['backend']} b{row['batch']}",
         }
-        for row in _checked(scoped.records(query), scoped, "recommendation", messages, "no energy is known there")
+        for row in rows
     ]
     return charts.pareto(points, f"Latency against energy: {_subject(scoped, 'recommendation')}")
 

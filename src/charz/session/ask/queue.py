@@ -9,6 +9,7 @@ rate of the sample is exact.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 import random
@@ -60,7 +61,8 @@ class Lengths:
         """Return lengths of so many requests: every pair equally often, in a random order."""
         pairs = list(zip(self.prompts, self.outputs, strict=True))
         drawn = [pairs[i % len(pairs)] for i in range(count)]
-        random.Random(SEED + 1).shuffle(drawn)
+        if len(pairs) > 1:
+            random.Random(SEED + 1).shuffle(drawn)
         return Lengths([p for p, _ in drawn], [o for _, o in drawn])
 
     def spread(self) -> Lengths:
@@ -88,6 +90,8 @@ class Times:
     end_s: float = 0.0
     counted: range = field(default_factory=lambda: range(0))
     """Requests that count."""
+    burst: int = 0
+    """Number of the first of them that open a closed loop all at once, whose times are no matter of objectives."""
 
     def ttft(self) -> list[float]:
         """Return the times to the first token. [s]"""
@@ -102,13 +106,13 @@ class Times:
         return [self.last_s[i] - self.arrived_s[i] for i in self.counted]
 
     def met_fraction(self, ttft_s: float | None, tpot_s: float | None) -> float:
-        """Return the share of the requests that meet both objectives."""
-        met = 0
-        for i in self.counted:
+        """Return the share of the requests that meet both objectives, of a closed loop those after the burst at its start."""
+        met, judged = 0, self.counted[self.burst :]
+        for i in judged:
             is_early = ttft_s is None or self.first_s[i] - self.arrived_s[i] <= ttft_s
             later = self.outputs[i] - 1
             met += is_early and (tpot_s is None or not later or self.last_s[i] - self.first_s[i] <= tpot_s * later)
-        return met / len(self.counted)
+        return met / len(judged)
 
 
 def summary(values: Sequence[float]) -> tuple[float | None, ...]:
@@ -124,16 +128,22 @@ def at_random(server: Server, lengths: Lengths, rate_per_s: float, sample: int =
     idle = 1.0 - rate_per_s / server.capacity
     longer = min(max(NEAR / idle, 1.0), LONGEST)
     count = int(max(sample, TURNS * at_rate(server, rate_per_s).batch) * longer)
-    gaps = [-math.log(1.0 - (i + 0.5) / count) / rate_per_s for i in range(count)]
-    random.Random(SEED).shuffle(gaps)
     arrived, now = [], 0.0
-    for gap in gaps:
-        now += gap
+    for gap in _gaps(count):
+        now += gap / rate_per_s
         arrived.append(now)
     times = replay(server, lengths.drawn(count), arrived)
     ends = int(ENDS * count)
     times.counted = range(ends, count - ends)
     return times
+
+
+@functools.lru_cache(maxsize=8)
+def _gaps(count: int) -> Sequence[float]:
+    """Return evenly spaced quantiles of the exponential distribution with mean 1, in a random order."""
+    gaps = [-math.log(1.0 - (i + 0.5) / count) for i in range(count)]
+    random.Random(SEED).shuffle(gaps)
+    return gaps
 
 
 def largest_rate(server: Server, lengths: Lengths, ttft_s: float | None, tpot_s: float | None) -> float | None:
@@ -164,7 +174,9 @@ def largest_rate(server: Server, lengths: Lengths, ttft_s: float | None, tpot_s:
 
 def in_flight(server: Server, lengths: Lengths, requests: int) -> Times:
     """Replay a benchmark that keeps a number of requests in flight and sends ten times as many, from the burst at its start."""
-    return replay(server, lengths.spread().drawn(ROUNDS * requests), [0.0] * requests)
+    times = replay(server, lengths.spread().drawn(ROUNDS * requests), [0.0] * requests)
+    times.burst = requests
+    return times
 
 
 def replay(server: Server, lengths: Lengths, arrivals: Sequence[float]) -> Times:

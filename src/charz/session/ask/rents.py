@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any, ParamSpec
 
 from charz.schema.errors import CharzError
 
+from ..answer import Rows
 from ..parameters import Names
 from ..scoped import Scoped
+
+P = ParamSpec("P")
 
 STATED = "stated by the user"
 """Confidence in a stated rent."""
@@ -29,6 +35,25 @@ def parsed(given: Names | None, part_name: Callable[[str], str]) -> dict[str, fl
             raise CharzError("not a rent", f"--rent {item}", next="write PART=USD, the price of an hour, e.g. kpu_t64=0.5")
         rents[part_name(part)] = usd
     return rents
+
+
+def rented(body: Callable[P, Rows]) -> Callable[P, Rows]:
+    """Let a command answer at the rents of its parameter `rent`: on a session of its own, since answers at hand contain the file's prices."""
+
+    @functools.wraps(body)
+    def run(*given: P.args, **options: P.kwargs) -> Rows:
+        stated: Any = options.get("rent")
+        if stated is None:
+            return body(*given, **options)
+        session: Any = given[0]
+        priced = session.child(session._scope)
+        priced.access = replace(session.access, is_live=True)
+        priced.rents = parsed(stated, session.part_name)
+        asked: Any = body
+        answered: Rows = asked(priced, *given[1:], **options)
+        return answered
+
+    return run
 
 
 def state(scoped: Scoped, rents: Mapping[str, float]) -> None:

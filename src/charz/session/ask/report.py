@@ -37,8 +37,8 @@ _RUN = (
     "model", "hardware", "backend", "precision", "batch", "sequence", "power", "is_simulated", "latency_s", "p10_s", "p90_s",
     "band_basis", "throughput_per_s", "bottleneck", "clock_fraction", "compute_s", "memory_s", "power_s", "team_s", "overhead_s",
     "energy_j", "energy_per_sample_j", "compute_energy_j", "memory_energy_j", "static_energy_j", "wasted_energy_j",
-    "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w", "peak_power_w", "edp_js", "macs", "flops",
-    "kernel_count", "utilization_fraction", "naive_s", "correction_factor", "assumed_count",
+    "efficiency_fraction", "peak_energy_j", "energy_scope", "average_power_w", "peak_power_w", "tdp_w", "edp_js", "macs",
+    "flops", "kernel_count", "utilization_fraction", "naive_s", "correction_factor", "assumed_count",
 )  # fmt: skip
 
 _MEMORY = (
@@ -209,6 +209,9 @@ _BESIDE = {"run": ("model_energy", "model_latency")}
 _SIDES = {**dict.fromkeys(("operators", "modifiers", "fusion", "fusions", "patterns"), "backends"), "precisions": "precisions"}
 """Sections that compare runs which differ in one condition only, each with the condition that differs."""
 
+PAGE_SCOPED = 12
+"""Number of connections to keep while a page is made, whose sections ask for the same runs again."""
+
 SHOWN_PARTS = ("i7_13700k", "h100_sxm5_80", "tpu_v4", "kpu_t256")
 """Well-known parts: one CPU, GPU, TPU and KPU."""
 
@@ -322,13 +325,16 @@ class Report(Core):
             raise CharzError(f"no section {section} for a model split over devices", f"--devices {devices}", next=next)
         if section == "precisions":
             found = self._distinct(found)
+        if section == "run":
+            for line in first_screen.peak_power(dict(zip(found.columns, found.fetch()[0], strict=True))):
+                self.messages.remark(line)
         return found if section == "run" else replace(found, header=header([keys], without=found.columns))
 
     def _first(self, question: Question, section: str, top: int, is_split: bool) -> Rows:
         """Return a section of the first screen. The last one tells the next commands."""
         view, columns, order = _SECTIONS["run"]
         scoped, keys = self.target(question, view)
-        found = self.listed(scoped, (view, columns, order), 1, "runs", _BESIDE["run"])
+        found = self.listed(scoped, (view, (*columns, "run_call_s", "host_issue_s"), order), 1, "runs", _BESIDE["run"])
         run = dict(zip(found.columns, found.fetch()[0], strict=True))
         if section == "answer":
             memory = scoped.records(f"SELECT {', '.join(_MEMORY)} FROM model_memory")[0]
@@ -357,10 +363,11 @@ class Report(Core):
         asked = {"model": model, "on": known[0], **{name: conditions[name] for name in shared if name in conditions}}
         subtitle = "Predicted time, energy and memory, with explanations."
         before, self.messages = self.messages, self.messages.once()
+        kept, self._kept_scoped = self._kept_scoped, PAGE_SCOPED
         try:
             found = list(page.sections(subject))
         finally:
-            self.messages = before
+            self.messages, self._kept_scoped = before, kept
         return page.text(f"{model} on {known[0]}", subtitle, found, options(asked.items()))
 
     def _sides(self, question: Question, keys: dict[str, Any], axis: str) -> Question:

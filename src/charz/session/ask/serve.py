@@ -23,26 +23,28 @@ from ..parameters import (
     Part,
     Parts,
     Precisions,
+    Rents,
     Sizes,
     Text,
 )
-from ..quantities import quantity
+from ..quantities import quantity, significant
 from ..question import EIGHT_BITS, SERVED_PRECISIONS, Question
 from ..scoped import Scoped
+from . import accuracy, lost, prices, queue, server_rows, splits, trace
 from . import launch as launches
-from . import prices, queue, server_rows, splits, trace
 from .load import Load, Server, at_concurrency, at_rate, saturated
+from .lost import HIGH_LOAD
 from .mix import Mix
 from .plans import SLOTS, Named, Plan, over, plan_of, speculation
 from .queue import Times
-from .tried import HIGH_LOAD
+from .rents import rented
 
 COLUMNS = (
     "model", "hardware", "backend", "precision", "split", "device_count", "replicas", "devices", "input_tokens", "output_tokens", "rate_per_s", "concurrency",
     "load_fraction", "requests_per_s", "saturation_per_s", "is_saturated", "ttft_p50_s", "ttft_p99_s", "tpot_p50_s", "tpot_p99_s", "request_p99_s",
-    "goodput_per_s", "met_fraction", "tokens_per_s", "token_j", "million_tokens_usd", "running_batch", "most_batch", "ttft_s", "ttft_mean_s",
-    "ttft_p90_s", "tpot_s", "tpot_mean_s", "tpot_p90_s", "request_mean_s", "request_p50_s", "request_p90_s", "busy_fraction", "residual_fraction",
-    "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
+    "goodput_per_s", "met_fraction", "tokens_per_s", "token_j", "million_output_tokens_usd", "price_usd_per_hour", "running_batch", "most_batch",
+    "ttft_s", "ttft_mean_s", "ttft_p90_s", "tpot_s", "tpot_mean_s", "tpot_p90_s", "request_mean_s", "request_p50_s", "request_p90_s",
+    "busy_fraction", "residual_fraction", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
 TEXTS = {
@@ -60,8 +62,11 @@ TEXTS = {
     "is_saturated": "True if memory or the server limits the running requests: others wait, at a rate without bound.",
     "requests_per_s": "Finished requests.",
     "saturation_per_s": "Largest rate of requests: above it the queue grows without bound.",
-    "goodput_per_s": "Finished requests that meet --ttft and --tpot; null without an objective.",
-    "met_fraction": "Share of the requests that meet --ttft and --tpot; null without an objective.",
+    "goodput_per_s": "Finished requests that meet --ttft and --tpot, in the share `met_fraction`; null without an objective.",
+    "met_fraction": (
+        "Share of the requests that meet --ttft and --tpot, in a closed loop of those after the burst at its start, which its percentiles contain;"
+        " null without an objective."
+    ),
     "ttft_s": (
         "Time to the first token: the median of the replay at a rate; in a closed loop that of a steady load by a closed form, which fits measured"
         " medians better than the replay and may exceed its percentiles; null if the queue grows without bound."
@@ -69,7 +74,8 @@ TEXTS = {
     "tpot_s": "Time per later token: the median, in a closed loop once the burst is over.",
     "tokens_per_s": "Generated tokens.",
     "token_j": "Energy of all devices for a generated token; null when a coefficient is missing.",
-    "million_tokens_usd": "Price of all devices for a million generated tokens, prompts included; null when unknown.",
+    "million_output_tokens_usd": "Price of all devices while they generate a million tokens at this load, prompts and idle time included; null when unknown.",
+    "price_usd_per_hour": "Price of all devices, also idle ones; null when unknown.",
     "busy_fraction": (
         "Share of the time in which the device does a step or a prompt, for however few requests: a single long request keeps it busy. The share of"
         " the capacity in use is `load_fraction`."
@@ -93,6 +99,7 @@ class Serve(Core):
         common=("on", "precision", "devices", "rate", "concurrency", "input", "output", "ttft", "tpot", "html"),
     )
     @paged
+    @rented
     def serve(
         self,
         model: Model,
@@ -132,6 +139,7 @@ class Serve(Core):
         backend: Backends = None,
         version: Annotated[str | None, Text("Version of the backend.")] = None,
         kv_precision: Annotated[str | None, Text("Format of keys and values between tokens, e.g. fp8_e4m3.")] = None,
+        rent: Rents = None,
         launch: Annotated[
             Literal["vllm", "sglang", "trtllm", "llama.cpp"] | None, Text("Server whose command is listed for each split, in place of numbers.")
         ] = None,
@@ -145,13 +153,14 @@ class Serve(Core):
         the device. The mean, p50, p90 and p99 of the times to the first token (ttft), per later token (tpot) and to the last token (request)
         come from a replay of the queue: of random arrivals, or of a benchmark that keeps --concurrency requests in flight and sends ten times
         as many, the burst at its start included. ttft_s and tpot_s are the medians at a rate, and at a concurrency those once the burst is over.
-        goodput_per_s counts the requests that meet --ttft and --tpot. Above saturation_per_s the queue grows without bound; load is the share of
-        that rate, and busy the share of time in which the device works for any request. Cost and energy include the parts of --prefill-on.
+        goodput_per_s counts the requests that meet --ttft and --tpot, at a concurrency in the share of those after the burst. Above
+        saturation_per_s the queue grows without bound; load is the share of that rate, and busy the share of time in which the device works for any
+        request. Cost and energy include the parts of --prefill-on.
 
         --devices is the number of all devices. Alone it lists all their splits: 8 devices are a server of 8, or four servers of 2 that share the
         requests. --tensor, --pipeline and --expert name degrees: with --tensor, further servers take the devices that the degrees leave, and
         without it tensor parallel takes them. Rates, running requests and prices are those of all servers. --launch lists the command
-        that starts a server of each.
+        that starts a server of each. The first line names the cheapest server, or that none meets the objectives: the exit code is then 1.
         """
         if launch is not None:
             backend = launches.backend(launch, names(backend))
@@ -170,26 +179,29 @@ class Serve(Core):
             if rates or flights:
                 self.messages.remark("--launch lists commands, which no load changes; without it charz answers for each load")
             return self._commands(found, launch, given)
-        rows = [
-            (model, *key, *devices_of(plan), plan.input, plan.output, *row_of(server, plan, asked, costs))
+        records = [
+            dict(zip(COLUMNS, (model, *key, *devices_of(plan), plan.input, plan.output, *row_of(server, plan, asked, costs)), strict=True))
             for plan, key, server, costs in found
-            for asked in self._loads(server, plan, key[0], rates, flights)
+            for asked in self._loads(server, plan, key, rates, flights)
         ]
-        for line in prices.said(self.connection(), prices.of(self.connection(), [key[0] for _, key, *_ in found])):
+        for line in prices.said(self, prices.of(self, [key[0] for _, key, *_ in found])):
             self.messages.remark(line)
         if not rates and not flights and _is_limited(plan):
             self.messages.remark(
                 f"{MOST_RATE}: {100 * queue.MET:.0f} % of the requests meet the objectives, the share that goodput counts; --rate and --concurrency state loads"
             )
-            place = [COLUMNS.index(name) for name in ("million_tokens_usd", "devices", "device_count", "split")]
-            rows.sort(key=lambda row: (row[place[0]] is None, *(row[i] or 0 for i in place)))
+            records.sort(key=lost.order)
         else:
-            place = [COLUMNS.index(name) for name in ("devices", "device_count", "split", "rate_per_s", "concurrency")]
-            rows.sort(key=lambda row: (*map(str, row[1:4]), *(row[i] or 0 for i in place)))
-        answered = Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS)
+            place = ("devices", "device_count", "split", "rate_per_s", "concurrency")
+            records.sort(key=lambda row: (*(str(row[name]) for name in COLUMNS[1:4]), *(row[name] or 0 for name in place)))
+        for line in (*accuracy.lines(self.connection(), records), *crowded(records)):
+            self.messages.remark(line)
+        told, is_met = verdict(records, plan, bool(rates or flights))
+        rows = [tuple(record.values()) for record in records]
+        answered = Rows(COLUMNS, rows, ("llm_serving",), texts=TEXTS, verdict=told, is_failure=not is_met)
         if html is None:
             return answered
-        best = None if launch else launches.best([dict(zip(COLUMNS, row, strict=True)) for row in sorted(rows, key=_cost)])
+        best = None if launch else launches.best(sorted(records, key=lambda row: preference(row, bool(rates or flights))))
         engine = launch or (launches.engine_of(best) if best else None)
         if engine is None:
             return answered
@@ -197,30 +209,20 @@ class Serve(Core):
         commands = {tuple(row[1:8]): row[-1] for row in self._commands(meant, engine, given).fetch()}
         is_listed = [best is None or row == tuple(best.values()) for row in rows]
         launched = [(*row, commands.get(row[1:8]) if listed else None) for row, listed in zip(rows, is_listed, strict=True)]
-        page = Rows((*COLUMNS, "launch"), launched, ("llm_serving",), texts=TEXTS)
+        page = replace(answered, columns=(*COLUMNS, "launch"), source=launched)
         return page if launch else replace(answered, page=page)
 
-    def _loads(self, server: Server, plan: Plan, part: str, rates: Sequence[float], flights: Sequence[int]) -> list[Asked]:
-        """Answer for each load of a question, or for the largest rate within its objectives; report loads that the server does not bear."""
-        where = f"{part}, {plan.name}"
+    def _loads(self, server: Server, plan: Plan, target: server_rows.Target, rates: Sequence[float], flights: Sequence[int]) -> list[Asked]:
+        """Answer for each load of a question, or for the largest rate within its objectives."""
         if not rates and not flights and _is_limited(plan):
             share = queue.largest_rate(server, plan.lengths, plan.ttft_s, plan.tpot_s)
             if share is None:
+                where = f"{target[0]} in {target[2]}, {plan.name}"
                 first, step = quantity(server.first_s, "s"), quantity(server.step_s(1.0) * server.steps_per_token, "s")
                 self.messages.warn(f"left out: {where}, no rate meets the objectives: a request alone takes {first} to the first token and {step} a token")
                 return []
             rates = [share * plan.servers]
         loads = [_of_rate(server, plan, each) for each in rates] + [_of_flight(server, plan, each) for each in flights]
-        for asked in loads:
-            share = (asked.rate or 0.0) / (plan.servers * server.capacity)
-            if share > HIGH_LOAD and not asked.load.is_saturated:
-                told = f"{100 * share:.0f} % of its largest rate: waiting times grow fast from {100 * HIGH_LOAD:.0f} % on"
-                self.messages.remark(f"{where}: {told}")
-            if asked.rate is not None and asked.load.is_saturated:
-                most = plan.servers * server.capacity
-                self.messages.warn(
-                    f"saturated: {where} serves at most {most:.3g} requests a second of these; at {asked.rate:g} the queue grows without bound"
-                )
         return loads or [Asked(None, None, saturated(server), None, plan.servers)]
 
     def _servers(
@@ -251,7 +253,7 @@ class Serve(Core):
         alone_runs = [run for run in prompts if run["sequence"] == plan.given]
         others = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else {}
         found: list[Found] = []
-        lacking: dict[str, list[tuple[str, str]]] = {}
+        lacking: dict[str, list[tuple[Plan, list[server_rows.Row]]]] = {}
         limited: list[str] = []
         for key, plan in ((key, plan) for key in targets for plan in plans):
             rows = server_rows.of_split(targets[key], plan.tensor, plan.stages, plan.expert)
@@ -265,7 +267,7 @@ class Serve(Core):
                 continue
             made = server_rows.served(rows, plan.context, plan.given, others.get(key[2]), apart[1], plan.expert, plan.stages, plan.chunk)
             if made is None:
-                lacking.setdefault(key[0], []).append((plan.split, server_rows.lacking(rows, plan.tensor)))
+                lacking.setdefault(key[0], []).append((plan, rows))
                 continue
             serving, costs = made
             accepted = plan.guess.accepted
@@ -276,9 +278,11 @@ class Serve(Core):
             found.append((plan, key, server, costs))
         if limited:
             self.messages.remark(f"slots limit {some(limited, 1)}; servers with the same limit may tie; --slots takes more")
+        with_room = {key[0] for _, key, *_ in found}
         for part, of_part in lacking.items():
-            where = part if len(plans) == 1 else f"{part}, {', '.join(dict.fromkeys(split for split, _ in of_part))}"
-            self.messages.warn(f"left out: {where}, {of_part[-1][1]}")
+            where = part if len(plans) == 1 else f"{part}, {', '.join(dict.fromkeys(plan.split for plan, _ in of_part))}"
+            plan, rows = of_part[-1]
+            self.messages.warn(f"left out: {where}, {server_rows.lacking(rows, None if part in with_room else plan.tensor)}")
         return found
 
     def _targets_of(
@@ -374,6 +378,40 @@ Found = tuple[Plan, server_rows.Target, Server, dict[str, Any]]
 """A plan, the target, and its server with costs."""
 
 
+def verdict(rows: Sequence[dict[str, Any]], plan: Plan, is_loaded: bool) -> tuple[str, bool]:
+    """Tell the cheapest server, under stated loads at the largest one within the objectives, or that none meets them. Also tell whether one does."""
+    times = " and ".join(f"{name} {quantity(value, 's')}" for name, value in (("TTFT", plan.ttft_s), ("TPOT", plan.tpot_s)) if value is not None)
+    bearing = [row for row in rows if row["rate_per_s"] is None or not row["is_saturated"]]
+    meeting = [row for row in bearing if not times or (row["met_fraction"] or 0.0) >= queue.MET]
+    if not meeting:
+        nearest = max(bearing, key=lambda row: row["met_fraction"] or 0.0, default=None)
+        share = "" if nearest is None else f": at best {100 * (nearest['met_fraction'] or 0.0):.3g} % of the requests do, on {lost.bought(nearest)}"
+        return f"none meets {times}{share}" if times else "none bears these rates", not times
+    best = min(meeting, key=lambda row: preference(row, is_loaded))
+    usd = best["million_output_tokens_usd"]
+    price = "of unknown price" if usd is None else f"{significant(usd)} USD a million output tokens"
+    judged = "the requests" if best["concurrency"] is None else f"the requests after the opening burst of {best['concurrency']}"
+    met = f"; {100 * best['met_fraction']:.3g} % of {judged} meet {times}" if times else ""
+    return f"cheapest: {lost.bought(best)}: {price} at {significant(best['requests_per_s'])} requests/s{met}", True
+
+
+def preference(row: lost.Record, is_loaded: bool) -> tuple[Any, ...]:
+    """Return a sort key: servers within the objectives come first, then the largest stated load, then the best server."""
+    loads = (row["rate_per_s"] or 0.0, row["concurrency"] or 0.0) if is_loaded else (0.0, 0.0)
+    return _is_missed(row), -loads[0], -loads[1], lost.order(row)
+
+
+def crowded(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Tell in a line each which servers run near their largest rate, and which do not bear a rate."""
+    full = [row for row in rows if row["rate_per_s"] is not None and not row["is_saturated"] and row["load_fraction"] > HIGH_LOAD]
+    named = [f"{lost.bought(row)} at {100 * row['load_fraction']:.0f} %" for row in full]
+    over = dict.fromkeys(
+        f"{lost.bought(row)} serves at most {significant(row['saturation_per_s'])} a second" for row in rows if row["rate_per_s"] and row["is_saturated"]
+    )
+    lines = [f"waiting times grow fast above {100 * HIGH_LOAD:.0f} % of the largest rate: {some(named, 3)}"] if full else []
+    return lines + ([f"saturated rows, whose queue grows without bound: {some(list(over), 3)}"] if over else [])
+
+
 def devices_of(plan: Plan) -> tuple[str, int, int, int]:
     """Return the split, and the devices of a server and of all."""
     return plan.split, plan.device_count, plan.servers, plan.servers * plan.device_count
@@ -463,7 +501,8 @@ def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> t
         "running_batch": busy * load.batch, "most_batch": plan.servers * server.most, "is_saturated": load.is_saturated, "requests_per_s": rate,
         "saturation_per_s": plan.servers * server.capacity, "goodput_per_s": None if met is None else met * rate, "met_fraction": met,
         "ttft_s": load.first_s, "tpot_s": load.step_s / plan.guess.accepted, "tokens_per_s": tokens_per_s, "token_j": token_j,
-        "million_tokens_usd": million_usd, "busy_fraction": load.busy_fraction, "residual_fraction": load.residual_fraction,
+        "million_output_tokens_usd": million_usd,
+        "price_usd_per_hour": None if usd is None else plan.servers * usd, "busy_fraction": load.busy_fraction, "residual_fraction": load.residual_fraction,
         "is_simulated": costs["is_simulated"], **memory_of(server, costs),
     }  # fmt: skip
     for name, each in replayed.items():
@@ -471,10 +510,9 @@ def row_of(server: Server, plan: Plan, asked: Asked, costs: dict[str, Any]) -> t
     return tuple(found[name] for name in COLUMNS[COLUMNS.index("rate_per_s") :])
 
 
-def _cost(row: Sequence[Any]) -> tuple[bool, bool, float]:
-    """Return the place of a row: those within the objectives first, then the cheapest."""
-    met, usd = (row[COLUMNS.index(name)] for name in ("met_fraction", "million_tokens_usd"))
-    return met is not None and met < queue.MET, usd is None, usd or 0.0
+def _is_missed(row: lost.Record) -> bool:
+    """Return True if a row does not meet the objectives."""
+    return row["met_fraction"] is not None and row["met_fraction"] < queue.MET
 
 
 def _is_limited(plan: Plan) -> bool:

@@ -165,7 +165,7 @@ def served(
         "weight_byte": steps[0].get("weight_byte"),
         "cache_byte": _bytes(batches, steps, "cache_byte"),
         "peak_byte": _bytes(batches, steps, "peak_memory_byte"),
-        "prompt_byte": max((r["peak_memory_byte"] for r in (alone, full) if r.get("peak_memory_byte") is not None), default=0.0),
+        "prompt_byte": max((r["peak_memory_byte"] for r in (alone, full) if r.get("peak_memory_byte") and r["batch"] <= most), default=0.0),
     }
     prompt_s, chunk_s = prompt_times(alone, full, alone["prompt_launch_s"], replicas)
     first_s, prompts_per_s = alone["latency_s"], float("inf")
@@ -220,16 +220,19 @@ def _bytes(batches: list[float], rows: list[Row], column: str) -> Curve | None:
     return None if any(value is None for value in values) else Curve(batches, [float(value) for value in values if value is not None])
 
 
-def lacking(rows: Sequence[Row], devices: int) -> str:
-    """Tell why a target has no server: the memory that the smallest run needs, and the devices that may have it."""
+def lacking(rows: Sequence[Row], devices: int | None) -> str:
+    """Tell why a target has no server: the memory that the smallest run needs, and the devices that may have it. Without `devices` no others are named."""
     known = [row for row in rows if row.get("peak_memory_byte") is not None and row.get("device_byte")]
     least = min(known, key=lambda row: row["peak_memory_byte"], default=None)
     if least is None or least["peak_memory_byte"] <= least["device_byte"]:
         return "where no request fits or the step has no time"
     need, have = least["peak_memory_byte"], least["device_byte"]
+    told = f"where a request needs {size(need)} on each device of {size(have)}"
+    if devices is None:
+        return told
     more = next(devices * 2**i for i in range(1, 32) if need <= have * 2**i)
     tried = f"--devices {more}" if more <= WIDEST else f"--devices {more} --pipeline {more // WIDEST}"
-    return f"where a request needs {size(need)} on each device of {size(have)}; try {tried} or more"
+    return f"{told}; try {tried} or more"
 
 
 def in_pieces(prompt: Row, piece: Row, count: float) -> Row:

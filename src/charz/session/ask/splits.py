@@ -45,10 +45,20 @@ _SHORT = {
 
 def name(degrees: dict[str, Any], stage: int = 0, recompute: str = "none") -> str:
     """Name a split in usual notation without degrees of 1: `tp8 pp4 m64 zero1 full`."""
-    words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees[name] > 1]
+    words = [f"{short}{degrees[name]}" for name, short in _SHORT.items() if degrees.get(name, 1) > 1]
     words += [f"zero{stage}"] if stage else []
     words += [recompute] if recompute != "none" else []
     return " ".join(words) or "one"
+
+
+def parsed(name: str) -> dict[str, int]:
+    """Return the degrees that the name of a server's split tells.
+
+    >>> parsed("tp8 pp2"), parsed("one")
+    ({'tensor': 8, 'pipeline': 2}, {})
+    """
+    words = {short: degree for degree, short in _SHORT.items()}
+    return {words[word.rstrip("0123456789")]: int(word.lstrip("abcdefghijklmnopqrstuvwxyz")) for word in name.split() if name != "one"}
 
 
 def degrees(scoped: Scoped) -> dict[str, dict[str, int]]:
@@ -95,16 +105,11 @@ def has_experts(connection: DuckDBPyConnection, models: list[str]) -> bool:
 
 def hold(scoped: Scoped, made: list[DeviceSplit]) -> None:
     """Replace the file's splits by these for the views of a connection."""
-    import polars as pl
-
     from charz.schema.catalog.devices import DeviceSplit
 
-    frame: Any = pl.DataFrame([split.model_dump() for split in made], infer_schema_length=None)
     table = DeviceSplit.TABLE
     connection = scoped.prepared(table)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT * FROM main.{table} LIMIT 0")
-    connection.register("made_splits", frame)
-    try:
-        connection.execute(f"INSERT INTO temp.{table} BY NAME SELECT * FROM made_splits")
-    finally:
-        connection.unregister("made_splits")
+    columns = list(DeviceSplit.model_fields)
+    values = [[getattr(split, name) for split in made] for name in columns]
+    connection.execute(f"INSERT INTO temp.{table} ({', '.join(columns)}) SELECT {', '.join(['UNNEST(?)'] * len(columns))}", values)

@@ -13,11 +13,26 @@ from ..answer import Rows, answer
 from ..axes import names, one_of, sizes
 from ..core import Core
 from ..paging import paged
-from ..parameters import Backends, Batches, Caps, Force, Models, Page, Parts, Precisions, Sequences, Sizes, Text, Top
+from ..parameters import (
+    Backends,
+    Batches,
+    Caps,
+    Force,
+    Models,
+    Page,
+    Parts,
+    Precisions,
+    Rents,
+    Sequences,
+    Sizes,
+    Text,
+    Top,
+)
 from ..quantities import UNKNOWN, quantity, significant, size
-from ..question import HALVES, Question
+from ..question import Question
 from ..scoped import Scoped
 from . import prices, splits, trainer
+from .rents import rented
 
 TRAINED_PRECISIONS = ("bf16", "fp16", "fp32")
 """Precision policies to try if no precision is named. A part takes the first policy that it computes in."""
@@ -100,6 +115,7 @@ class Train(Core):
         common=("on", "devices", "precision", "batch", "global_batch", "sequence", "tokens", "zero", "recompute", "adapter", "frozen", "launch", "section"),
     )
     @paged
+    @rented
     def train(
         self,
         models: Models,
@@ -136,6 +152,7 @@ class Train(Core):
         launch: Annotated[Literal["trl"] | None, Text("Trainer whose command is listed for each row, in place of numbers.")] = None,
         cap: Caps = None,
         top: Top = 20,
+        rent: Rents = None,
         html: Page = None,
         force: Force = False,
         section: Literal["steps", "time", "memory"] = "steps",
@@ -197,18 +214,19 @@ class Train(Core):
         every = self.cut(scoped.rows("training_step", columns, f"{limit} {least} {order}"), top, "splits")
         rows = every.fetch()
         found = replace(every, columns=every.columns[: -len(_HIDDEN)], source=[row[: -len(_HIDDEN)] for row in rows], texts=TEXTS)
-        if tokens is not None:
-            self.messages.remark(_budget(found, tokens))
         records = [dict(zip(every.columns, row, strict=True)) for row in rows]
-        owned = prices.said(self.connection(), prices.of(self.connection(), [row["hardware"] for row in records]))
+        owned = prices.said(self, prices.of(self, [row["hardware"] for row in records]))
         explained = self._unsaved(scoped, stated) if stated else recomputing(records)
-        for line in (*usual(records, batch=batch, sequence=sequence), *lacking(records), *explained, *self._unpacked(records), *owned):
+        for line in (*usual(records, batch=batch, sequence=sequence), *lacking(records, stated), *explained, *owned):
             self.messages.remark(line)
         if launch is not None:
             for option, given in (("--layers", layers), ("--cap", cap)):
                 if given:
                     self.messages.remark(f"{option} {given}: no flag of the command sets it")
-        return found if launch is None and html is None else self._commands_of(found, records, tokens, launch is not None)
+        answered = found if launch is None and html is None else self._commands_of(found, records, tokens, launch is not None)
+        if tokens is not None:
+            self.messages.remark(_budget(answered.page or answered, tokens, "fastest" if launch is None else f"fastest that {launch} starts"))
+        return answered
 
     def _commands_of(self, answered: Rows, records: Sequence[Mapping[str, Any]], tokens: float | None, is_listed: bool) -> Rows:
         """Return the commands of rows, or an answer whose page has the command of the first row that has one."""
@@ -233,17 +251,6 @@ class Train(Core):
         query = f"SELECT COUNT(*) FROM ({peaks}) AS p WHERE recompute = 'selective' AND peak_memory_byte >= plain_byte"
         told = "selective recomputation, which saves no memory: the attention of this backend keeps no scores"
         return [f"left out: {told}"] if scoped.value(query) else []
-
-    def _unpacked(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Tell the least time that frozen weights in fewer than 16 bits take to unpack, which steps leave out."""
-        row = next((row for row in rows if row["is_fitting"] and row["frozen"] not in (None, *HALVES, "fp32")), None)
-        if row is None:
-            return []
-        query = "SELECT parameter_count FROM model WHERE model = ?"
-        ((parameters,),) = self.connection().execute(query, [row["model"]]).fetchall()
-        query = "SELECT dram_byte_per_s FROM part WHERE hardware = ?"
-        ((byte_per_s,),) = self.connection().execute(query, [row["hardware"]]).fetchall()
-        return [unpacking(row, parameters, byte_per_s)]
 
     def _recomputing(self, models: list[str]) -> list[str]:
         """Return those of the models whose code recomputes."""
@@ -304,13 +311,16 @@ def _counted(scoped: Scoped, columns: Sequence[str], tokens: float | None) -> tu
     return (*found[:last], *_whole(tokens), *found[last:])
 
 
-def lacking(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Tell the memory that is missing where no row fits, by the row that needs the least, and what needs less."""
+def lacking(rows: Sequence[Mapping[str, Any]], stated: Sequence[str] = ()) -> list[str]:
+    """Tell the memory that is missing where no row fits, by the row that needs the least, and what needs less. `stated` are named recomputations."""
     if not rows or any(row["is_fitting"] or row["room_byte"] is None for row in rows):
         return []
     least = min(rows, key=lambda row: float(row["needed_byte"]) / float(row["room_byte"]))
     need, have = size(least["needed_byte"]), size(least["room_byte"])
-    return [f"nothing fits: {least['hardware']} needs {need} a device and has {have}; less need --devices 8 --zero 3, or --adapter 16 --frozen nf4"]
+    done = f" with {least['repeated']} recomputation" if least["repeated"] in RECOMPUTED[1:] else ""
+    less = ["--recompute full"] if stated and least["repeated"] != "full" else []
+    less += ["--devices 8 --zero 3", "--adapter 16 --frozen nf4" if least["frozen"] is None else "a smaller --batch or --sequence"]
+    return [f"nothing fits: {least['hardware']} needs {need} a device{done} and has {have}; less need {', or '.join(less)}"]
 
 
 def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -338,17 +348,6 @@ def usual(rows: Sequence[Mapping[str, Any]], **asked: object) -> list[str]:
     return [f"{told}: usual of the model; {options} take{'s' if len(lent) == 1 else ''} yours, on which the hours of a training depend"]
 
 
-def unpacking(row: Mapping[str, Any], parameters: float, byte_per_s: float | None) -> str:
-    """Tell the least time in which a device writes its frozen weights in 16 bits before their products: once in the forward pass, once in the
-    backward pass, and once more where all is recomputed (Dettmers et al. 2023, "QLoRA", section 3: weights are dequantized for each product)."""
-    told = f"{row['frozen']} weights are unpacked to 16 bits before each product, which these times leave out"
-    if not byte_per_s or not row["whole_step_s"]:
-        return told
-    passes = 3 if row["repeated"] == "full" else 2
-    least_s = 2.0 * parameters / row["shares"] * passes * row["rounds"] / byte_per_s
-    return f"{told}: at least {quantity(least_s, 's')} of writes on {row['hardware']}, {100 * least_s / row['whole_step_s']:.0f} % of its step"
-
-
 def _whole(tokens: float | None) -> tuple[str, ...]:
     """Return the columns of a whole training, which repeats a step until it has read the tokens."""
     steps = f"{tokens!r} / (global_batch * GREATEST(sequence, 1))"
@@ -357,18 +356,18 @@ def _whole(tokens: float | None) -> tuple[str, ...]:
     return () if tokens is None else tuple(f"{steps} * {column} AS {name}" for column, name in zip(columns, names, strict=True))
 
 
-def _budget(found: Rows, tokens: float) -> str:
-    """Tell time, energy and price of a whole training by the fastest split."""
+def _budget(found: Rows, tokens: float, best: str = "fastest") -> str:
+    """Tell time, energy and price of a whole training by the first split. `best` names the choice."""
     row = next((dict(zip(found.columns, row, strict=True)) for row in found.fetch()), None)
     if row is None or row["whole_s"] is None:
-        return f"{tokens:g} tokens: no split fits"
+        return f"{tokens:g} tokens: no split fits{'' if best == 'fastest' else ' and has a command'}"
     energy_kwh = row["whole_j"] and row["whole_j"] / KWH_J
     scale, unit = (1e3, "MWh") if energy_kwh and energy_kwh >= 1e3 else (1.0, "kWh")
     energy = f"{UNKNOWN if energy_kwh is None else significant(energy_kwh / scale)} {unit}"
     span = quantity(row["whole_s"], "s").replace(" d", " days").replace(" h", " hours")
     where = " ".join(str(word) for word in (row["hardware"], row["split"]) if word != "one")
     what = "samples" if (row.get("tokens_per_s") is None and "tokens_per_s" in row) or "samples_per_s" in row else "tokens"
-    return f"fastest for {tokens:g} {what}, {where}: {span}, {quantity(row['whole_usd'], 'USD')}, {energy}"
+    return f"{best} for {tokens:g} {what}, {where}: {span}, {quantity(row['whole_usd'], 'USD')}, {energy}"
 
 
 def _degrees(

@@ -8,20 +8,23 @@ from typing import Any
 
 from charz.schema.errors import some
 
-from ..quantities import quantity
+from ..quantities import quantity, significant
 from . import lost
 from .load import Curve, Load, Server, at_rate
-from .lost import Loss, weight
+from .lost import HIGH_LOAD, Loss, order
 from .server_rows import prompt_times
 
 COLUMNS = (
     "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "replicas", "devices",
-    "batch", "slots", "context", "load_fraction", "ttft_s", "ttft_p99_s", "tpot_s", "tpot_p99_s", "price_usd_per_hour", "price_kind",
-    "million_output_tokens_usd", "saturated_million_tokens_usd", "requests_per_s", "tokens_per_s",
+    "batch", "slots", "context", "load_fraction", "ttft_s", "ttft_mean_s", "ttft_p99_s", "tpot_s", "tpot_mean_s", "tpot_p99_s",
+    "price_usd_per_hour", "price_kind", "million_output_tokens_usd", "saturated_million_output_tokens_usd", "requests_per_s", "tokens_per_s",
     "step_limit", "weight_byte", "kv_cache_byte", "peak_memory_byte", "is_simulated",
 )  # fmt: skip
 
-QUEUED = ("load_fraction", "ttft_p99_s", "tpot_p99_s")
+MEANS = {"ttft_s": "ttft_mean_s", "tpot_s": "tpot_mean_s"}
+"""Columns of a time without load, and of its mean in a replayed queue."""
+
+QUEUED = ("load_fraction", "ttft_mean_s", "ttft_p99_s", "tpot_mean_s", "tpot_p99_s")
 """Columns of a replayed queue, which there is at a rate alone."""
 
 MOST_REPLICAS = 512
@@ -45,14 +48,6 @@ class Limits:
     devices: tuple[int, ...] = ()
     """Numbers of devices of all servers; empty for any."""
 
-
-def order(choice: Record) -> tuple[float, ...]:
-    """Return the numbers by which choices are ordered."""
-    return tuple(weight(choice, name) for name in lost.WEIGHED)
-
-
-HIGH_LOAD = 0.8
-"""Share of the largest rate above which a small rise of the rate makes waiting times much longer."""
 
 MOST_BATCH = 256
 """Largest batch of each replica that a choice tries without --batch."""
@@ -124,7 +119,8 @@ class Tried:
         if fewest is None:
             return None
         rate = fewest * server.capacity if limits.rate is None else limits.rate
-        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server)
+        best = _record(allowed[0], fewest, rate, first_s, allowed[0]["latency_s"], limits.output, server, allowed[-1])
+        best["load_fraction"] = None if limits.rate is None else rate / (fewest * server.capacity)
         return cls(allowed, server, fewest, best, order(best))
 
     def choice(self, limits: Limits) -> dict[str, Any] | None:
@@ -132,8 +128,15 @@ class Tried:
         if limits.rate is None:
             widest, server = self.allowed[-1], self.server
             rate = self.fewest * server.capacity
-            return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server)
+            return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server, widest)
         return self.at_least(self.fewest, limits)
+
+    def at(self, replicas: int, limits: Limits) -> dict[str, Any] | None:
+        """Return times of so many servers within the limits: their mean times at the rate, or those of a full server without one."""
+        if limits.rate is None:
+            return {"tpot_s": self.allowed[-1]["latency_s"]}
+        found = self._load(replicas, limits)
+        return None if found is None else {"tpot_s": found.step_s}
 
     def at_least(self, fewest: int, limits: Limits) -> dict[str, Any] | None:
         """Find the smallest number of servers from `fewest` on that meets the limits."""
@@ -149,16 +152,16 @@ class Tried:
         if replicas is None or found is None:
             return None
         running = next((row for row in self.allowed if row["samples"] >= found.batch), self.allowed[-1])
-        made = _record(running, replicas, limits.rate, found.first_s or 0.0, found.step_s, limits.output, self.server)
+        made = _record(running, replicas, limits.rate, found.first_s or 0.0, found.step_s, limits.output, self.server, self.allowed[-1])
         return made | {"load_fraction": limits.rate / (replicas * self.server.capacity)}
 
     def _fewest(self, fewest: int, limits: Limits) -> int | None:
         """Double the number of servers until they meet the limits, then bisect."""
         low, high = fewest - 1, fewest
-        while self._load(high, limits) is None:
+        while high <= MOST_REPLICAS and self._load(high, limits) is None:
             low, high = high, 2 * high
-            if high > MOST_REPLICAS:
-                return None
+        if high > MOST_REPLICAS:
+            return None
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._load(middle, limits) is None else (low, middle)
@@ -175,16 +178,22 @@ class Tried:
         return found if is_kept else None
 
 
-def _record(row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int, server: Server) -> dict[str, Any]:
-    """Make the row of a choice. The price covers all devices, also idle ones."""
+MEMORY = ("weight_byte", "kv_cache_byte", "peak_memory_byte")
+"""Memory of a device, which a server reserves for as many requests as its slots."""
+
+
+def _record(
+    row: Record, replicas: int, rate: float, ttft_s: float, tpot_s: float, output: int, server: Server, widest: Record
+) -> dict[str, Any]:
+    """Make the row of a choice, whose memory is that of the `widest` step. The price covers all devices, also idle ones."""
     per_s = None if row["million_tokens_usd"] is None else row["million_tokens_usd"] / 1e6 * row["tokens_per_s"]
     return {
-        **{name: row[name] for name in COLUMNS if name in row},
+        **{name: (widest if name in MEMORY else row)[name] for name in COLUMNS if name in row},
         "batch": row["samples"], "slots": int(server.most), "replicas": replicas, "devices": replicas * row["device_count"], "requests_per_s": rate,
         "ttft_s": ttft_s, "tpot_s": tpot_s, "tokens_per_s": rate * output, **dict.fromkeys(QUEUED),
         "price_usd_per_hour": None if per_s is None else per_s * replicas * 3600.0,
         "million_output_tokens_usd": None if per_s is None else per_s * replicas / (rate * output) * 1e6,
-        "saturated_million_tokens_usd": None if per_s is None else per_s / (server.capacity * output) * 1e6,
+        "saturated_million_output_tokens_usd": None if per_s is None else per_s / (server.capacity * output) * 1e6,
     }  # fmt: skip
 
 
@@ -194,3 +203,34 @@ class Candidate:
 
     choice: dict[str, Any]
     tried: Tried
+    alone: Tried | None = None
+    """Split of one device within the limits; None if the limits leave it out."""
+    fits_alone: bool = False
+    """True if one device has room for a request."""
+
+    def compared(self, choice: Record, limits: Limits) -> str | None:
+        """Tell what as many servers of one device do as the choice has devices, for the same price; None if it has servers of one device, or if the
+        model does not fit one."""
+        if choice["device_count"] == 1 or not self.fits_alone:
+            return None
+        count, where = choice["devices"], f"{choice['hardware']} in {choice['precision']}"
+        many = choice["split"] if choice["replicas"] == 1 else f"{choice['replicas']} x {choice['split']}"
+        found = None if self.alone is None else self.alone.at(count, limits)
+        if self.alone is None or found is None:
+            return f"{where}: {count} servers of one device, in place of {many} at the same price, do not meet the limits"
+        most, mine = count * self.alone.server.capacity, choice["replicas"] * self.tried.server.capacity
+        times = f"{quantity(found['tpot_s'], 's')} instead of {quantity(choice['tpot_s'], 's')} a token"
+        served = f"serve at most {significant(most)} instead of {significant(mine)} requests a second"
+        return f"{where}: {count} servers of one device, in place of {many} at the same price, {served}, with {times}"
+
+
+def replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int) -> str:
+    """Return the command that replays the arrivals of a choice at length."""
+    split = degrees[row["split"]]
+    given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
+    if row["replicas"] > 1:
+        given = f" --devices {row['devices']} --tensor {split['tensor']}" + given.replace(f" --tensor {split['tensor']}", "")
+    given += f" --slots {row['slots'] // split['expert']}"
+    kept = "".join(f" --{name} {value:g}s" for name, value in (("ttft", limits.ttft_s), ("tpot", limits.tpot_s)) if value is not None)
+    command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {limits.rate:g}"
+    return f"times and load: a replay of random arrivals; `{command} --input {prompt} --output {limits.output}{kept}` tells more"

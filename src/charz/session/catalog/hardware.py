@@ -335,7 +335,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
     from charz.schema import database
     from charz.sql import maintain
 
-    wanted = part_file.read(file).hardware
+    wanted = part_file.parsed(file)[0].hardware
     if replace:
         with maintain.bulk(connection):
             _remove_own(connection, wanted)
@@ -352,11 +352,14 @@ def _insert(connection: duckdb.DuckDBPyConnection, file: Path, replace: bool = F
 def _new_rows(connection: duckdb.DuckDBPyConnection, file: Path) -> dict[str, Sequence[Row]]:
     """Return the rows of a file's part by table, without documents that the database describes already."""
     from charz.hardware_catalog import loader
+    from charz.hardware_catalog.calibration import store
+    from charz.schema.catalog.efficiency import FIRST_OWN_ID, Efficiency
     from charz.schema.catalog.source import Source
 
     known = _known(connection)
     rows = loader.load_part(file, known)
     rows[Source] = [row for row in rows[Source] if row not in known.rows[Source]]
+    rows[Efficiency] = [*store.numbered(rows[Efficiency], store.taken(connection), FIRST_OWN_ID)]  # type: ignore[arg-type]
     return {row_type.TABLE: made for row_type, made in rows.items() if made}
 
 
@@ -429,11 +432,13 @@ def _remove_own(connection: duckdb.DuckDBPyConnection, hardware: str) -> None:
     found = connection.execute("SELECT origin FROM hardware WHERE hardware = ?", [hardware]).fetchall()
     if found and found[0][0] != "user":
         raise CharzError("a part of the shipped catalog", hardware, next="give your part another id")
-    cited = "SELECT DISTINCT source_id FROM hardware_provenance WHERE hardware = ?"
-    own = {source for (source,) in connection.execute(cited, [hardware]).fetchall()} - shipped_sources(connection)
+    scope = f"hardware:{hardware}"
+    cited = "SELECT source_id FROM hardware_provenance WHERE hardware = ? UNION SELECT source_id FROM efficiency WHERE scope = ?"
+    own = {source for (source,) in connection.execute(cited, [hardware, scope]).fetchall()} - shipped_sources(connection)
+    connection.execute("DELETE FROM efficiency WHERE scope = ? AND backend = '*' AND kernel_class = '*'", [scope])
     for row_type in database.TABLES:
         if row_type.__module__.startswith(catalog.__name__) and "hardware" in row_type.model_fields:
             connection.execute(f"DELETE FROM {row_type.TABLE} WHERE hardware = ?", [hardware])
     for source in sorted(own):
-        others = "SELECT source_id FROM hardware_provenance"
+        others = "SELECT source_id FROM hardware_provenance UNION SELECT source_id FROM efficiency"
         connection.execute(f"DELETE FROM source WHERE source_id = ? AND source_id NOT IN ({others})", [source])

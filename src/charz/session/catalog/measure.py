@@ -14,6 +14,7 @@ from charz.schema.errors import CharzError
 
 from ..answer import Rows, answer
 from ..axes import names, sizes
+from ..decide import model_sizes
 from ..parameters import Names, Sizes, Text
 from .calibrate import Calibrate
 from .fusion import Fusion
@@ -54,7 +55,7 @@ class Measure(Calibrate, Fusion):
     def measure(
         self,
         models: Annotated[
-            Names | None, Text("Models, named as for `charz ingest`; single operators as synthetic:KIND.")
+            Names | None, Text("Models, named as for `charz ingest` or in the database; single operators as synthetic:KIND.")
         ] = None,
         *,
         device: Annotated[str, Text("Device of PyTorch: cpu or cuda.")] = "cpu",
@@ -104,10 +105,10 @@ class Measure(Calibrate, Fusion):
         listed = [models] if isinstance(models, str) else list(models or ())
         if not listed:
             raise CharzError("no model named", next="try `charz measure resnet18`, or --characterize NAME")
-        from charz.ingest.sources.spec import parse, sweep
+        from charz.ingest.sources.spec import sweep
 
         texts = settings.split() if isinstance(settings, str) else list(settings or ())
-        specs = [parse(name, settings=chosen) for name in listed for chosen in sweep(texts)]
+        specs = [self._spec(name, chosen) for name in listed for chosen in sweep(texts)]
         wanted = [
             {
                 "device": device,
@@ -125,15 +126,22 @@ class Measure(Calibrate, Fusion):
         ]
         return self._measure([(spec, wanted) for spec in specs], hardware, operators, rounds)
 
+    def _spec(self, name: str, settings: tuple[tuple[str, str], ...]) -> Spec:
+        """Return the specification of a model as named, or of an ingested model whose name does not lead to its source."""
+        from charz.ingest.sources.spec import parse
+
+        spec = parse(name, settings=settings)
+        known = self.connection().execute("SELECT source FROM model WHERE model = ?", [name]).fetchall() if self.path.exists() else []
+        return spec if settings or known in ([], [(spec.source,)]) else model_sizes.own(self, name)
+
     def _measure(self, wanted: Wanted, hardware: str | None, operators: bool, rounds: int) -> Rows:
         """Measure every model under each of its settings and store the results."""
         from charz.ingest.measure import materialize, run
-        from charz.ingest.sources import build
 
         cases = [(spec, run.Settings(**chosen)) for spec, several in wanted for chosen in several]
         # Invalid measurements must fail before minutes are spent.
         for spec, group in itertools.groupby(cases, key=lambda case: case[0]):
-            request = build(spec)
+            request = _built(spec)
             for _, settings in group:
                 materialize.check_sizes(request, settings.batch, settings.sequence)
         with self.changing():
@@ -150,7 +158,7 @@ class Measure(Calibrate, Fusion):
                     for last in [False] * (rounds - 1) + [True]:
                         for number, (spec, settings) in enumerate(cases):
                             # Each round builds the model again, since materializing it consumes the meta module.
-                            request = build(spec)
+                            request = _built(spec)
                             result, call = _run(request, settings)
                             results[number] = results[number].joined(result) if number in results else result
                             name = hardware or run.device_name(settings.device)
@@ -179,14 +187,14 @@ class Measure(Calibrate, Fusion):
         from charz.schema.scenario import Measurement, OperatorMeasurement
 
         conditions = ["model", "backend", "precision", "memory_format", "batch", "sequence"]
-        operators = pl.concat(traces, how="diagonal_relaxed") if traces else None
+        operators = pl.concat(traces) if traces else pl.DataFrame()
         measured = pl.DataFrame(rows, infer_schema_length=None)
         with self.changing() as connection:
             for row_type, frame, keys in (
                 (Measurement, measured, conditions),
                 (OperatorMeasurement, operators, ["model", "backend"]),
             ):
-                if frame is None:
+                if frame.is_empty():
                     continue
                 name = frame["source_id"][0]
                 earlier = connection.sql(f"SELECT * FROM {row_type.TABLE} WHERE source_id = $1", params=[name]).pl()
@@ -195,7 +203,7 @@ class Measure(Calibrate, Fusion):
                 what = f"runs on {frame['hardware_name'][0]}"
                 source = Source(source_id=name, kind="measurement", locator="charz measure", licence=None, what=what)
                 store.store(connection, pl.concat([left, new]), row_type, [source])
-        self.messages.remark(f"{len(rows)} measurements stored; `charz validate` compares the measurements with predictions")
+        self.messages.remark(f"{len(rows)} measurements and {len(operators)} operator times stored; `charz validate` compares them with predictions")
 
     def _characterize(self, part_id: str, seconds: float, quantile: float, rounds: int) -> Rows:
         """Write the part's file, add the part, measure the suite, and fit efficiency rows."""
@@ -259,6 +267,15 @@ def _parts_called(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
     query = "SELECT DISTINCT hardware FROM hardware LEFT JOIN hardware_alias USING (hardware)"
     tests = "lower(?) IN (lower(hardware), lower(name), lower(coalesce(alias, '')))"
     return {part for (part,) in connection.execute(f"{query} WHERE {tests}", [name]).fetchall()}
+
+
+def _built(spec: Spec) -> Request:
+    """Build a model under the name that the database has for it."""
+    from charz.ingest.sources import build
+
+    request = build(spec)
+    request.name = spec.stored or request.name
+    return request
 
 
 def _run(request: Request, settings: Settings) -> tuple[Result, Callable[[], object]]:

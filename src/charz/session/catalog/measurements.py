@@ -52,10 +52,13 @@ class Measurements:
         batches = [files.read(path, mapping, source, trace) for path in paths]
         with self.session.changing() as connection:
             files.store_batches(connection, batches)
-            unknown = files.unmatched(connection)
+            unknown = files.unmatched(connection, batches)
             unscored = files.unscored(connection, batches)
         for path, batch in zip(paths, batches, strict=True):
             self._say_what_is_missing(path.name, batch)
+            if path.suffix in files.TRACES:
+                compared = f"charz diff {model or 'MODEL'} {path} --on {hardware} --backend {backend}"
+                self.session.messages.remark(f"next: {compared} compares the calls of {path.name} with the predicted kernels")
         if unknown:
             more = ", ..." if len(unknown) > 6 else ""
             self.session.messages.warn(

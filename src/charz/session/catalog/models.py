@@ -31,9 +31,9 @@ class Models(Core):
     ) -> Rows:
         """List the ingested models with their size and work per sample.
 
-        `--layers` lists the modules that compute, with shapes, weights and work. `--coverage` counts each model's operators by the way
-        their work was determined. `--unsized` lists every operator without a rule. The work of such an operator is unknown, so every sum
-        over its model is too small: with `--coverage` and `--unsized`, the exit code is then 1.
+        `--layers` lists the modules with the shapes of their first call, and with parameters and work, submodules included. `--coverage`
+        counts each model's operators by the way their work was determined. `--unsized` lists every operator without a rule. The work of
+        such an operator is unknown, so every sum over its model is too small: with `--coverage` and `--unsized`, the exit code is then 1.
         """
         chosen = [self.model_name(name) for name in names(models)] or self._names("model")
         if not chosen:

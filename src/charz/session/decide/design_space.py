@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,10 @@ class Axis:
     shared: Callable[[Any, int], Sequence[Value]]
     """Function that takes a value of the axis and the number of units, and returns the value of each number in `part_fields`."""
     values: tuple[Value, ...]
+
+    def numbers(self, value: Value) -> dict[PartField, Value]:
+        """Return the numbers of the part at a value of an axis that is independent of the number of units."""
+        return dict(zip(self.part_fields, self.shared(value, 0), strict=True))
 
     @property
     def column(self) -> str:
@@ -158,6 +162,22 @@ def _texts(given: Given) -> list[tuple[str, str | Sequence[Amount]]]:
     return found
 
 
+def short_axis(connection: duckdb.DuckDBPyConnection, base: str, name: str, given: str | Sequence[Amount]) -> Axis | None:
+    """Return the axis of a short name for the whole part that no field has, such as `array`; None for another name."""
+    resolver = _Resolver(connection, base)
+    return resolver.axis(name, given) if name in resolver.short() else None
+
+
+def told(connection: duckdb.DuckDBPyConnection, designs: DesignSpace) -> Iterator[str]:
+    """Yield a line for each axis whose name does not tell all that it changes: a size that units share, and vector units that follow arrays."""
+    query = "SELECT formula FROM derived_number WHERE hardware = ? AND field LIKE 'peak.%.vector.%' AND basis = 'matrix_peak'"
+    for axis in designs.axes:
+        if axis.shared is _divided:
+            yield f"{axis.name} is the size of the whole part: each unit has an equal share of it"
+        if axis.name == ARRAY and (found := connection.execute(query, [designs.base]).fetchone()):
+            yield f"vector units without a stated peak follow the array ({found[0]}): state a vector peak to keep them"
+
+
 class _Resolver:
     """Lookup of one part's numbers by the names that a user gives."""
 
@@ -210,7 +230,7 @@ class _Resolver:
             column = "bandwidth_byte_per_s" if what == "bandwidth" or name == "dram" else "capacity_byte"
             part_field = self._field(f"memory.{level}.{column}")
             return (part_field,), _divided if self.levels[level] == "unit" else _same
-        return (named(self.known, self.base, name, self._short()),), _same
+        return (named(self.known, self.base, name, self.short()),), _same
 
     def _memory(self, given: str | Sequence[Amount]) -> Axis:
         """Make an axis of kinds of main memory with numbers of channels. A value sets bandwidth, size and technology of the memory; energy, area and
@@ -250,7 +270,8 @@ class _Resolver:
     def _field(self, field: str) -> PartField:
         return next(part_field for part_field in self.known if part_field.field == field)
 
-    def _short(self) -> tuple[str, ...]:
+    def short(self) -> tuple[str, ...]:
+        """Return the short names of numbers of the whole part."""
         arrays = [*([ARRAY] if self.arrays else []), *([DATAFLOW] if self.dataflow else [])]
         return (*UNIT_NAMES, *(["clock"] if self.clocks else []), *arrays, MEMORY, *self.levels)
 

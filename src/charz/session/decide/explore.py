@@ -81,7 +81,7 @@ class Explore(Core):
             Text(
                 "Number to vary: NAME=LOW:HIGH, NAME=LOW:HIGH:COUNT or NAME=a,b,c; repeatable. NAME is a field of `charz hardware show`, or"
                 " a short name for the whole part: tiles or units (their number), clock, array (side, or ROWSxCOLUMNS; peaks follow), dataflow (ws, os, is or"
-                " df), LEVEL (size of a memory level, e.g. l2), dram or LEVEL.bandwidth, or memory (kind x channels, e.g. LPDDR5x4).",
+                " df), LEVEL (size of a memory level, e.g. l2, of all units together), dram or LEVEL.bandwidth, or memory (kind x channels, e.g. LPDDR5x4).",
                 taken=list[str],
             ),
         ],
@@ -151,6 +151,8 @@ class Explore(Core):
         )
         scoped = self.asked(question, "model_report")
         self._say_kept(scoped, part)
+        for line in design_space.told(self.connection(), designs):
+            self.messages.remark(line)
         points = self._points(scoped, designs, _weights(scoped, weight))
         best = _marked(points, limits, objectives)
         found = sorted(points if every_point else best, key=lambda point: (point[column] is None, point[column]))

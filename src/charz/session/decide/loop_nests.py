@@ -56,6 +56,8 @@ class Room:
     array_count: int
     partial_byte: float = 4.0
     """Size of a partial result. [byte]"""
+    accumulator_rows: float = 0.0
+    """Number of partial results that each column of an array keeps in an accumulator memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,14 @@ def tile_byte(product: Product, room: Room, tile: Sizes) -> float:
 
 
 def inner_byte(product: Product, room: Room, dataflow: str, tile: Sizes) -> float:
-    """Compute the size of a tile in the memory of an array. Partial results need no memory if the dataflow keeps them in the array and they fit.
-    [byte]"""
+    """Compute the size of a tile in the memory of an array. Partial results need no memory if they fit in the cells or accumulators of the
+    array. [byte]"""
     m, n, _ = tile
-    stays = dataflow in RESULTS_STAY and m <= room.rows and n <= room.columns
+    if dataflow in RESULTS_STAY:
+        stays = m <= room.rows and n <= room.columns
+    else:
+        streamed, across = (m, n) if dataflow == "weight_stationary" else (n, m)
+        stays = math.ceil(across / room.columns) * streamed <= room.accumulator_rows
     return tile_byte(product, room, tile) - (room.partial_byte * m * n if stays else 0)
 
 

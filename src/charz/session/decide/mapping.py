@@ -36,6 +36,9 @@ LOOP_COLUMNS = ("product", "stands", "dataflow", "level", "loop", "trips", "tile
 FROM_DRAM = ("activation_dram_fraction", "weight_dram_fraction")
 """Columns with the shares of operands that a run reads from main memory."""
 
+CONDITIONS = "full clock, reference voltage, no efficiencies, dispatch or power limit"
+"""Conditions of all nests, which differ from those of answers."""
+
 LEVELS = ("outer", "inner")
 FIXED = re.compile(r"(outer|inner)=(\d{1,9})x(\d{1,9})x(\d{1,9})")
 """Pattern of a level's tile in the option `--tile`."""
@@ -77,7 +80,8 @@ class LoopNests(Core):
 
         Up to 5,000 candidates per product are evaluated in SQL (`loop_nest_cost`). Transfers and computation are assumed to overlap fully,
         and all operands come from main memory unless the run keeps them on chip. Outer tiles are in the memory that all units share, inner
-        tiles in the memory of each array. The nest that `charz explain` uses is also listed, as `chosen`.
+        tiles in the memory of each array. Times are at full clock and energies at the reference voltage, without efficiencies. The nest
+        that `charz explain` uses is also listed, as `chosen`.
         """
         goal = one_of("goal", by, GOALS)
         flows = [SHORT.get(name, name) for name in names(dataflow)] or list(DATAFLOWS)
@@ -113,7 +117,7 @@ class LoopNests(Core):
         order = {row["product"]: place for place, row in enumerate(found)}
         costed.sort(key=lambda row: (order[row["product"]], row["stands"], row[GOALS[goal]]))
         counts = {row["product"]: row["product_count"] for row in found}
-        self.messages.remark(_finding(costed, counts, goal))
+        self.messages.remark(f"{_finding(costed, counts, goal)}; {CONDITIONS}")
         if loops:
             return Rows(
                 LOOP_COLUMNS, [line for row in costed for line in _loops(row)], ("loop_nest_cost",), header=header([keys])
@@ -199,7 +203,7 @@ def _room(scoped: Scoped, keys: Mapping[str, Any], found: Sequence[Mapping[str, 
         outer = memory["cache_byte"] if memory["cache_level"] and shares else None
         rooms[name] = Room(
             int(rate["matrix_array_rows"]), int(rate["matrix_array_columns"]), rate["element_byte"], outer, inner,
-            arrays, rate["accumulator_byte"],
+            arrays, rate["accumulator_byte"], rate["accumulator_rows"],
         )  # fmt: skip
     return rooms
 

@@ -125,7 +125,7 @@ class Recommend(Core):
         if by in ("cost", "price") and any(choice["million_inference_usd"] is None for choice in kept):
             self.messages.warn("parts without a price come last")
         if by in ("cost", "price"):
-            for line in prices.said(self.connection(), {choice["hardware"]: choice["price_kind"] for choice in kept}):
+            for line in prices.said(self, {choice["hardware"]: choice["price_kind"] for choice in kept}, "charz compare --price --rent PART=USD"):
                 self.messages.remark(line)
         shown = scoped.shown(_SHOWN)
         rows = [[choice[name] for name in shown] for choice in kept]

@@ -17,6 +17,7 @@ from ..parameters import Amount, Text
 from ..part_fields import PartField, dataflow_field, named, part_fields
 from . import model_sizes
 from .arrays import arrays
+from .design_space import ARRAY, Axis, short_axis
 
 if TYPE_CHECKING:
     from charz.ingest.sources.spec import Spec
@@ -58,7 +59,8 @@ class WhatIf(Core):
         changes: Annotated[
             Mapping[str, Value],
             Text(
-                "Changed number, PART.FIELD=VALUE; repeatable, e.g. rtx4090.sm.unit_count=128,256. `charz hardware show` lists fields."
+                "Changed number, PART.FIELD=VALUE; repeatable, e.g. rtx4090.sm.unit_count=128,256 or kpu_t64.array=16 (size of the arrays)."
+                " `charz hardware show` lists fields."
             ),
         ],
         method: Annotated[str, Text("Command to run, e.g. report, followed by the command's arguments and options.")] = "report",
@@ -190,32 +192,50 @@ class WhatIf(Core):
 
         if not changes:
             raise CharzError("nothing is changed", next="name a number and its value, e.g. rtx4090.sm.unit_count=256")
-        found_at = {name: self._part_field(name) for name in changes}
+        arrays_at = {name: axis for name, given in changes.items() if (axis := self._array(name, given))}
+        found_at = {name: self._part_field(name) for name in changes if name not in arrays_at}
         columns = [part_field.column for part_field in found_at.values()]
-        axes = []
+        axes: list[list[tuple[str, dict[PartField, float | str]]]] = []
         for name, part_field in found_at.items():
             label = name if columns.count(part_field.column) > 1 else name.rpartition(".")[2]
             axes.append(
-                [(f"{label}={text}", part_field, value) for text, value in _values(changes[name], name, part_field)]
+                [(f"{label}={text}", {part_field: value}) for text, value in _values(changes[name], name, part_field)]
             )
+        for name, axis in arrays_at.items():
+            label = name if len(arrays_at) > 1 else axis.name
+            axes.append([(f"{label}={v:g}" if isinstance(v, float) else f"{label}={v}", axis.numbers(v)) for v in axis.values])
         if math.prod(map(len, axes)) > MOST_VARIANTS:
             raise CharzError(
                 "too many variants", str(math.prod(map(len, axes))), f"at most {MOST_VARIANTS} are possible"
             )
-        parts = dict.fromkeys(dict(part_field.key)["hardware"] for part_field in found_at.values())
+        changed_at = [part_field for axis in axes for part_field in axis[0][1]]
+        parts = dict.fromkeys(dict(part_field.key)["hardware"] for part_field in changed_at)
         connection = self.connection()
         found_arrays = [array for part in parts for array in arrays(connection, part, part_fields(connection, part))]
         found: dict[str, Core] = {AS_IS: self.child(self._scope)}
         messages = found[AS_IS].messages = self.messages.once()
         for chosen in itertools.product(*axes):
-            values: dict[PartField, float | str] = {part_field: value for _, part_field, value in chosen}
+            values: dict[PartField, float | str] = {}
+            for _, numbers in chosen:
+                values |= numbers
             for array in found_arrays:
                 values |= array.following(values)
             changed = [Varied(field.table, field.key, field.column, [value]) for field, value in values.items()]
             session = self.child(self._scope, changed)
             session.messages = messages
-            found[", ".join(text for text, _, _ in chosen)] = session
+            found[", ".join(text for text, _ in chosen)] = session
         return found
+
+    def _array(self, name: str, given: Value) -> Axis | None:
+        """Return the axis of the arrays' size for a name `PART.array`; None for another name."""
+        part, _, field = name.partition(".")
+        if field != ARRAY:
+            return None
+        values = ",".join(model_sizes.shown(one) for one in model_sizes.given("number", name, given))
+        axis = short_axis(self.connection(), self.part_name(part), ARRAY, values)
+        if axis is None:
+            raise CharzError("no array of known shape", part, next="TPUs, KPUs and parts with array_rows have an array")
+        return axis
 
     def _part_field(self, name: str) -> PartField:
         """Find a number by its name `PART.FIELD`. FIELD may be a unique ending of a field's name."""

@@ -218,7 +218,7 @@ class Derivation:
         (kernel,) = (k for k in self._kernels if k["kernel_id"] == kernel_id)
         (mapping,) = self._rows("kernel_mapping", where)
         shares, self.lines = self.lines, []
-        self._sentences(sentences.of_kernel(kernel, _name(kernel), mapping["sentence"] or "", self._run["latency_s"]))
+        self._sentences(sentences.of_kernel(kernel, _name(kernel), mapping["sentence"] or "", self._run, self._kernels))
         self.lines += shares
         if not formulas:
             self.hints.append("--formulas shows the derivation of these numbers")

@@ -157,9 +157,9 @@ class Export(Core):
         of pairs of parts and of changes are large: `--views` names some of these, `--full` writes all, with the kernels, modules and operators
         of the mart.
 
-        FOLDER/table and FOLDER/view contain a file for each relation. FOLDER/load.sql loads the table files and creates the views in
-        DuckDB: a copy that answers, but without the triggers that update answers after an edit. With `--format duckdb` the tables of one
-        file contain both. A batch, sequence, precision or backend replaces those of the file's scenarios.
+        FOLDER/table and FOLDER/view contain a file for each relation. FOLDER/load.sql, run in FOLDER, loads the files of tables and mart and creates
+        the views in DuckDB: a copy that answers, but without the triggers that update answers after an edit. With `--format duckdb` the tables
+        of one file contain both. A batch, sequence, precision or backend replaces those of the file's scenarios.
 
         `--dashboard` writes FOLDER as one HTML file, which needs no network: every stored run of the models on the parts.
 
@@ -396,7 +396,7 @@ def _for_files(
         first,
         tables,
         chosen,
-        _load_script(connection, tables, format),
+        _load_script(connection, first, tables, format),
         _texts(connection, written) | mart.texts(connection),
         {one.name: one.relation.grain for one in first} | _keys(connection, written),
     )
@@ -432,13 +432,18 @@ def _keys(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[s
     return {name: keys[name] for name in names if name in keys}
 
 
-def _load_script(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], format: str) -> str:
-    """Return statements that make the tables from the files and then the views; they run in the folder."""
+def _load_script(connection: duckdb.DuckDBPyConnection, first: Sequence[mart.Exported], tables: Sequence[str], format: str) -> str:
+    """Return statements that make the tables, those of the mart too, from the files and then the views; they run in the folder."""
     # Empty texts are written as "" and missing ones as nothing, which keeps them apart.
     options = ", HEADER, ALLOW_QUOTED_NULLS false" if format == "csv" else ""
     made = [*_listed(connection, _SEQUENCES), *_listed(connection, _TABLES.replace("table_name", "sql", 1))]
+    made.append(f"CREATE SCHEMA {MARTS};")
+    for one in first:
+        columns = ", ".join(f"{ddl.quote(name)} {kind}" for name, kind, *_ in connection.execute(f"DESCRIBE {one.name}").fetchall())
+        made.append(f"CREATE TABLE {mart.quoted(one.name)} ({columns});")
+    places = {f"{MARTS}.{one.relation.name}": f"{MARTS}/{one.relation.name}" for one in first} | {t: f"table/{t}" for t in tables}
     filled = [
-        f"COPY {ddl.quote(t)} FROM {ddl.literal(f'table/{t}.{format}')} (FORMAT {format}{options});" for t in tables
+        f"COPY {mart.quoted(name)} FROM {ddl.literal(f'{place}.{format}')} (FORMAT {format}{options});" for name, place in places.items()
     ]
     query = f"SELECT view, body FROM view_catalog WHERE kind = 'view' AND layer NOT IN ('{ANSWER}', '{MART}') ORDER BY position"
     views = [f"CREATE VIEW {ddl.quote(name)} AS\n{body};" for name, body in connection.execute(query).fetchall()]

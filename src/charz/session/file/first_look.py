@@ -29,7 +29,7 @@ BATCHES = (1, 32)
 
 _SHOWN = (
     "model", "hardware", "backend", "engine_version", "precision", "device_count", "batch", "context", "most_requests", "ttft_s", "tpot_s",
-    "device_tokens_per_s", "million_output_tokens_usd",
+    "device_tokens_per_s", "million_decode_tokens_usd",
 )  # fmt: skip
 
 CONTEXT = 1024
@@ -60,9 +60,8 @@ def shown(session: Core, model: str) -> Rows | None:
     for line in small:
         tell(line)
     if not parts:
-        part, needed = max(known, key=room.__getitem__), min(weights.values())
-        count = next(2**i for i in range(32) if 2**i * room[part] >= needed)
-        tell(f"no {DEVICES[-1]} devices are enough; next: charz llm {model} --on {part} --devices {count},{2 * count} --prompt 2000 --output 500")
+        part = max(known, key=room.__getitem__)
+        tell(f"no {DEVICES[-1]} devices are enough; next: charz llm {model} --on {part} --smallest --prompt 2000 --output 500")
         return Rows(_SHOWN, [])
     answered = _served(session, model, parts, policies, _tried(parts, room, weights))
     rows = [dict(zip(answered.columns, row, strict=True)) for row in answered.fetch()]
@@ -155,9 +154,9 @@ def reasons(rows: Sequence[Record], kept: Sequence[Record], memory: Mapping[tupl
 def following(model: str, kept: Sequence[Record]) -> str:
     """Return the next command, for the cheapest row of the largest batch."""
     if not kept:
-        return f"next: charz llm {model} --devices {DEVICES[-1]},{2 * DEVICES[-1]} --prompt 2000 --output 500"
+        return f"next: charz llm {model} --smallest --prompt 2000 --output 500"
     largest = [row for row in kept if row["batch"] == max(row["batch"] for row in kept)]
-    best = min(largest, key=lambda row: (row["million_output_tokens_usd"] is None, row["million_output_tokens_usd"] or 0.0))
+    best = min(largest, key=lambda row: (row["million_decode_tokens_usd"] is None, row["million_decode_tokens_usd"] or 0.0))
     devices = f" --devices {best['device_count']}" if best["device_count"] > 1 else ""
     return f"next: charz llm {model} --on {best['hardware']} --precision {best['precision']}{devices} --prompt 2000 --output 500"
 

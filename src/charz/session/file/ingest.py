@@ -231,7 +231,7 @@ class Ingest(Sql):
         return Outcome(Spec(request.name, "live"), "written", request.name, said, made.model["ingest_s"])
 
     def _closing(self, outcomes: Sequence[Outcome], no_answers: bool) -> Rows:
-        """Report how parts serve a single language model. For others report latency, energy, EDP and peak memory of the first models on a few
+        """Report how parts serve a few language models. For others report latency, energy, EDP and peak memory of the first models on a few
         parts, at batch 1, under the default backend or the first backend that trains, in every precision that has a scenario of batch 1."""
         self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
@@ -240,8 +240,14 @@ class Ingest(Sql):
         known = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
         if not known:
             return Rows(_CLOSING, [], is_failure=True)
-        if len(known) == 1 and self._serves(known[0]) and (shown := first_look.shown(self, known[0])):
-            return dataclasses.replace(shown, is_failure=counts["failed"] > 0)
+        serving = [name for name in known if self._serves(name)]
+        if serving == known and len(known) <= CLOSING_MODELS:
+            looks = [look for name in known if (look := first_look.shown(self, name))]
+            if looks:
+                listed = [row for look in looks for row in look.fetch()]
+                return dataclasses.replace(looks[0], source=listed, is_failure=counts["failed"] > 0)
+        elif serving:
+            self.messages.remark(f"language models as a server runs them: `charz llm {' '.join(serving[:CLOSING_MODELS])} --smallest`")
         is_brief = len(known) > CLOSING_MODELS
         parts = [part for part in SHOWN_PARTS if part in self._names("hardware")]
         if is_brief:

@@ -7,21 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..answer import Rows
+from ..ask.queue import MET
+from ..ask.tried import MEANS
 from ..axes import amount
 from ..quantities import quantity, significant, size
 from . import document, pictures
 from .content import Record, Section, Table
+from .series import ALONG, drawn, having, labels, placed
 
-_CONDITIONS = (
-    "model", "hardware", "backend", "engine_version", "precision", "kv_precision", "split", "device_count", "sequence", "context", "batch",
-    "input_tokens", "output_tokens", "rate_per_s", "concurrency",
-)  # fmt: skip
-"""Columns that name a row, as far as its neighbours differ in them."""
+_COSTS = {
+    "million_mixed_tokens_usd": "a million mixed tokens", "million_output_tokens_usd": "a million output tokens", "million_tokens_usd": "a million tokens",
+    "million_samples_usd": "a million samples", "million_inference_usd": "a million samples",
+}  # fmt: skip
+"""Words for each cost, of which a picture shows the first that rows have."""
 
-_ALONG = ("batch", "context", "sequence", "rate_per_s", "concurrency")
-"""Columns that differ along a line of a picture."""
-
-_COSTS = ("million_mixed_tokens_usd", "million_output_tokens_usd", "million_tokens_usd", "million_samples_usd", "million_inference_usd")
+_MEANT = {
+    "million_mixed_tokens_usd": " Mixed tokens are those of a request: its prompt and its output, at this batch, all of the time busy.",
+    "million_output_tokens_usd": " Output tokens pay for their prompts and for idle time.",
+}
+"""Sentences that tell what the tokens of a cost pay for."""
 
 _LAYERS = {
     "weight_byte": "weights", "kv_cache_byte": "KV cache", "gradient_byte": "gradients", "optimizer_byte": "optimizer",
@@ -30,6 +34,9 @@ _LAYERS = {
 
 MOST_BARS = 24
 """Largest number of bars of a picture."""
+
+_WITHIN = "Within the objectives "
+"""Words before a finding about rows that meet the objectives."""
 
 EQUAL = 1.01
 """Ratio of throughputs below which they count as equal."""
@@ -41,14 +48,17 @@ SMALL_SHARE = 0.1
 def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Sequence[str]) -> bytes:
     """Render the page of an answer."""
     command = _command(name, asked)
-    others, rows = rows.beside, rows.page or rows
+    others, verdict, rows = rows.beside, rows.verdict, rows.page or rows
     table = Table(rows.columns, rows.fetch(), "", session.texts(rows.views) | dict(rows.texts), "Table", command)
-    records = table.records()
+    records = [{**{time: row[mean] for time, mean in MEANS.items() if mean in row}, **row} for row in table.records()]
     limits = {f"{limit}_s": amount(asked.get(limit), "s", f"--{limit}") for limit in ("ttft", "tpot")}
     query = "SELECT hardware, backend, dram_byte, reserve_fraction FROM part CROSS JOIN backend"
     memory = {(part, backend): (byte, free) for part, backend, byte, free in session.connection().execute(query).fetchall()}
-    sections = (_speed(records, limits), _load(records, limits), _training(records), _time(records), _cost(records, limits), _memory(records, memory))
-    found = [section for section in sections if section]
+    is_loaded = bool(asked.get("rate") or asked.get("concurrency"))
+    sections = (
+        _speed(records, limits), _load(records, limits), _training(records), _time(records), _cost(records, limits, is_loaded), _memory(records, memory),
+    )  # fmt: skip
+    found = [section for section in (Section("choice", "Choice", verdict) if verdict else None, *sections) if section]
     if commands := [(row["hardware"], row["launch"]) for row in records if row.get("launch")]:
         listed = Table(("part", "command"), commands, "", {}, "Commands", command)
         what, best = ("training", "fastest training that trl has flags for") if name == "train" else ("server", "best server")
@@ -79,78 +89,67 @@ def _joined(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _labels(rows: Sequence[Record], without: Sequence[str] = ()) -> list[str]:
-    """Name each row by its part and by the conditions that differ among the rows."""
-    differ = [name for name in _CONDITIONS if name not in without and len({row.get(name) for row in rows}) > 1]
-    if "split" in differ and "device_count" in differ:
-        differ.remove("device_count")  # the split tells the devices
-    names = dict.fromkeys(("hardware", *differ))
-    return [" ".join(_word(name, row[name]) for name in names if row.get(name) not in (None, "one", "none")) for row in rows]
-
-
-def _word(name: str, value: Any) -> str:
-    """Write a condition so that its number names what it counts."""
-    before = {"batch": "batch ", "context": "context ", "sequence": "sequence ", "device_count": "x"}.get(name, "")
-    after = {"rate_per_s": "/s", "concurrency": " in flight"}.get(name, "")
-    return f"{before}{value:g}{after}" if isinstance(value, float) else f"{before}{value}{after}"
-
-
-def _known(rows: Sequence[Record], *columns: str) -> list[Record]:
-    return [row for row in rows if all(row.get(column) is not None for column in columns)]
-
-
-def _points(rows: Sequence[Record], x: str, y: str) -> list[Record]:
-    """Return points of a picture, with the series and the name of each."""
-    found = _known(rows, x, y)
-    lines, names = _labels(found, _ALONG), _labels(found)
-    return [{"series": line, "name": name, "x": row[x], "y": row[y]} for row, line, name in zip(found, lines, names, strict=True)]
-
-
 def _speed(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
     """Show tokens a second against the time of a token and the time to the first token, with the objectives."""
-    points = _points(rows, "tpot_s", "tokens_per_s")
+    points = placed(rows, "tpot_s", "tokens_per_s")
     if not points:
         return None
     told = [f"{name.removesuffix('_s').upper()} {quantity(limit, 's')}" for name, limit in limits.items() if limit is not None]
     kept = f" Dashed: the objectives {' and '.join(told)}." if told else ""
-    pool, whose = _within(_known(rows, "tpot_s", "tokens_per_s"), points, limits)
+    pool, whose = _within(having(rows, "tpot_s", "tokens_per_s"), points, limits)
     most = max(point["y"] for point in points)
-    first = "batch_ttft_s" if _known(rows, "batch_ttft_s") else "ttft_s"
-    title = "time to the first token of a batch [s]" if first == "batch_ttft_s" else "time to the first token [s]"
+    first = "batch_ttft_s" if having(rows, "batch_ttft_s") else "ttft_s"
+    statistic = "mean " if "ttft_mean_s" in rows[0] and "ttft_p50_s" not in rows[0] else "median " if "ttft_p50_s" in rows[0] else ""
+    title, later = f"{statistic}time to the first token [s]", f"{statistic}time of a later token [s]"
+    if first == "batch_ttft_s":
+        title = "time to the first token of a batch [s]"
     largest = max(point["y"] for point in pool)
     best = min((point for point in pool if point["y"] * EQUAL >= largest), key=lambda point: point["x"])
+
+    def order(row: Record) -> tuple[Any, ...]:
+        is_fast = row["tokens_per_s"] * EQUAL >= largest
+        return not _meets(row, limits), not is_fast, row["tpot_s"] if is_fast else -row["tokens_per_s"]
+
+    chosen, cut = drawn(rows, ("tpot_s", "tokens_per_s"), order, "fastest")
     if len(points) > 1 and min(point["y"] for point in points) * EQUAL >= most:
-        times = _points(rows, "tpot_s", first)
-        charts = [pictures.against(times, "time of a later token [s]", title, limits["tpot_s"], limits["ttft_s"])] if times else []
+        times = placed(rows, "tpot_s", first, chosen)
+        charts = [pictures.against(times, later, title, limits["tpot_s"], limits["ttft_s"])] if times else []
         finding = f"All rows generate {significant(most)} tokens a second. {best['name']} takes the least time of a later token: {quantity(best['x'], 's')}."
-        return Section("speed", "Times", finding + kept, charts)
-    charts = [pictures.against(points, "time of a later token [s]", "tokens/s", limits["tpot_s"])]
-    if firsts := _points(rows, first, "tokens_per_s"):
+        return Section("speed", "Times", finding + kept + cut, charts)
+    charts = [pictures.against(placed(rows, "tpot_s", "tokens_per_s", chosen), later, "tokens/s", limits["tpot_s"])]
+    if firsts := placed(rows, first, "tokens_per_s", chosen):
         charts.append(pictures.against(firsts, title, "tokens/s", limits["ttft_s"]))
-    finding = f"{whose}{best['name']} generates most: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}"
+    most_of = "generates most" if best["y"] == largest else f"generates most within {100 * (EQUAL - 1):.0f} %"
+    finding = f"{whose}{best['name']} {most_of}: {significant(best['y'])} tokens a second at {quantity(best['x'], 's')} a token.{kept}{cut}"
     return Section("speed", "Throughput", finding, charts)
+
+
+def _meets(row: Record, limits: Mapping[str, float | None]) -> bool:
+    """Tell whether a row meets the stated objectives: in a queue 99 % of its requests, else one alone."""
+    stated = {name: limit for name, limit in limits.items() if limit is not None}
+    if stated and row.get("met_fraction") is not None:
+        return bool(row["met_fraction"] >= MET)
+    if row.get("is_saturated"):
+        return not stated
+    times = [(row.get(f"{name.removesuffix('_s')}_p99_s", row.get(name)), limit) for name, limit in stated.items()]
+    return all(time is not None and limit is not None and time <= limit for time, limit in times)
 
 
 def _within(rows: Sequence[Record], shown: Sequence[Any], limits: Mapping[str, float | None]) -> tuple[Sequence[Any], str]:
     """Return what is shown of the rows that meet the objectives, and words that tell so; all where none meets them or none is stated."""
-    stated = {name: limit for name, limit in limits.items() if limit is not None}
-    if not stated:
+    if all(limit is None for limit in limits.values()):
         return shown, ""
-    found = [
-        each
-        for row, each in zip(rows, shown, strict=True)
-        if not row.get("is_saturated") and all(row.get(name) is not None and row[name] <= limit for name, limit in stated.items())
-    ]
-    return (found, "Within the objectives ") if found else (shown, "No row meets the objectives. ")
+    found = [each for row, each in zip(rows, shown, strict=True) if _meets(row, limits)]
+    return (found, _WITHIN) if found else (shown, "No row meets the objectives. ")
 
 
 def _training(rows: Sequence[Record]) -> Section | None:
     """Show the throughput of each split of a training."""
-    column = next((name for name in ("tokens_per_s", "samples_per_s") if "step_s" in rows[0] and _known(rows, name)), None) if rows else None
+    column = next((name for name in ("tokens_per_s", "samples_per_s") if "step_s" in rows[0] and having(rows, name)), None) if rows else None
     if column is None:
         return None
     what = column.removesuffix("_per_s")
-    known = sorted(zip(_labels(_known(rows, column)), _known(rows, column), strict=True), key=lambda pair: -pair[1][column])
+    known = sorted(zip(labels(having(rows, column)), having(rows, column), strict=True), key=lambda pair: -pair[1][column])
     name, best = known[0]
     whole = f" The whole training takes {quantity(best['whole_s'], 's')} and {quantity(best['whole_usd'], 'USD')}." if best.get("whole_s") else ""
     bars = [{"name": name, "layer": "speed", "order": 0, "value": row[column]} for name, row in known[:MOST_BARS]]
@@ -163,56 +162,86 @@ def _cut(rows: Sequence[Any]) -> str:
     return f" The picture has {MOST_BARS} of {len(rows)} rows, the table all." if len(rows) > MOST_BARS else ""
 
 
+MOST_LOADED = 5
+"""Largest number of servers in a picture of loads, which has two lines for each."""
+
+
 def _load(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
     """Show median and 99th percentile of the times to the first and per later token against the load, and where the server saturates."""
-    x = next((name for name in ("rate_per_s", "concurrency") if len(_known(rows, name, "ttft_p50_s")) > 0), None)
+    x = next((name for name in ("rate_per_s", "concurrency") if len(having(rows, name, "ttft_p50_s")) > 0), None)
     if x is None:
         return None
-    ends = dict(zip(_labels(rows, _ALONG), (row.get("saturation_per_s") for row in rows), strict=True)) if x == "rate_per_s" else {}
+
+    def order(row: Record) -> tuple[Any, ...]:
+        usd = row.get("million_output_tokens_usd")
+        return not _meets(row, limits), usd is None, usd or 0.0, -(row.get("saturation_per_s") or 0.0)
+
+    chosen, cut = drawn(rows, (x, "ttft_p50_s"), order, "cheapest", MOST_LOADED)
+    known = [(line, row.get("saturation_per_s")) for line, row in zip(labels(rows, ALONG), rows, strict=True) if line in chosen and x == "rate_per_s"]
+    ends = {line: float(end) for line, end in known if end is not None}
     title = "requests a second" if x == "rate_per_s" else "requests in flight"
     charts = []
     for name, what in (("ttft", "time to the first token [s]"), ("tpot", "time of a later token [s]")):
         found = [
-            {**point, "series": f"{point['series']} {word}"} for word in ("p50", "p99") for point in _points(rows, x, f"{name}_{word}_s")
-        ]
+            {**point, "series": f"{point['series']} {word}", "word": word}
+            for word in ("p50", "p99") for point in placed(rows, x, f"{name}_{word}_s", chosen)
+        ]  # fmt: skip
         if found:
-            charts.append(pictures.against(found, title, what, None, limits[f"{name}_s"], [end for end in ends.values() if end is not None]))
-    told = ", ".join(f"{name} saturates at {significant(end)} requests a second" for name, end in ends.items() if end is not None)
-    return Section("load", "Load", f"{told} (red lines)." if told else "Requests in flight follow each other.", charts)
+            charts.append(pictures.against(found, title, what, None, limits[f"{name}_s"], list(ends.values())))
+    told = ", ".join(f"{name} saturates at {significant(end)} requests a second" for name, end in ends.items())
+    return Section("load", "Load", (f"{told} (red lines)." if told else "Requests in flight follow each other.") + cut, charts)
 
 
 def _time(rows: Sequence[Record]) -> Section | None:
     """Show energy against time of runs."""
-    energy = next((name for name in ("energy_per_sample_j", "sample_j") if _known(rows, name, "latency_s")), None)
+    energy = next((name for name in ("energy_per_sample_j", "sample_j") if having(rows, name, "latency_s")), None)
     if energy is None:
         return None
-    points = _points(rows, "latency_s", energy)
+    points = placed(rows, "latency_s", energy)
     fast, frugal = min(points, key=lambda p: p["x"]), min(points, key=lambda p: p["y"])
     finding = f"{fast['name']} is the fastest at {quantity(fast['x'], 's')}, {frugal['name']} takes the least energy: {quantity(frugal['y'], 'J')} a sample."
-    return Section("time", "Time and energy", finding, [pictures.against(points, "time of a run [s]", "energy of a sample [J]")])
+    order = {(point["x"], point["y"]): point["x"] if point["y"] > frugal["y"] else 0.0 for point in points}
+    chosen, cut = drawn(rows, ("latency_s", energy), lambda row: order[row["latency_s"], row[energy]], "fastest")
+    chart = pictures.against(placed(rows, "latency_s", energy, chosen), "time of a run [s]", "energy of a sample [J]")
+    return Section("time", "Time and energy", finding + cut, [chart])
 
 
-def _cost(rows: Sequence[Record], limits: Mapping[str, float | None]) -> Section | None:
-    """Show costs against the number of devices, or as bars where all rows have the same number."""
-    column = next((name for name in _COSTS if _known(rows, name)), None)
+def _cost(rows: Sequence[Record], limits: Mapping[str, float | None], is_loaded: bool = False) -> Section | None:
+    """Show costs against the number of devices, or as bars where all rows have the same number. Where rows have phases, the cost is that of steps, and
+    where loads are stated, that of the largest one within the objectives."""
+    steps = [row for row in rows if row.get("phase") == "decode"]
+    rows = steps or rows
+    column = next((name for name in _COSTS if having(rows, name)), None)
     if column is None:
         return None
     count = "devices" if "devices" in rows[0] else "device_count"
-    known = _known(rows, column)
-    what = "a million tokens" if "tokens" in column else "a million samples"
-    pool, whose = _within(known, list(zip(_labels(known), known, strict=True)), limits)
+    known = having(rows, column)
+    what = "a million decode tokens" if steps else _COSTS[column]
+    pool, whose = _within(known, list(zip(labels(known), known, strict=True)), limits)
+    load = next((name for name in ("rate_per_s", "concurrency") if is_loaded and having(rows, name)), None)
+    if load and len({row[load] for _, row in pool}) > 1:
+        most = max(row[load] or 0.0 for _, row in pool)
+        pool, whose = [(name, row) for name, row in pool if row[load] == most], _at_load(whose, most)
     known = [row for _, row in pool]
-    if len({row.get(count) for row in known}) > 1:
-        lines = _labels(known, (*_ALONG, "split", "device_count"))
-        cheapest = {(line, row[count]): row for line, row in sorted(zip(lines, known, strict=True), key=lambda pair: -pair[1][column])}
-        points = [{**point, "series": line} for point, (line, _) in zip(_points(list(cheapest.values()), count, column), cheapest, strict=True)]
-        chart = pictures.against(points, "devices", f"USD {what}")
-    else:
-        best = sorted(zip(_labels(known), known, strict=True), key=lambda pair: pair[1][column])[:MOST_BARS]
-        chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
     name, least = min(pool, key=lambda pair: pair[1][column])
-    cut = "" if len({row.get(count) for row in known}) > 1 else _cut(known)
-    return Section("cost", "Cost", f"{whose}{name} is the cheapest: {significant(least[column])} USD {what}.{cut}", [chart])
+    if len({row.get(count) for row in known}) > 1:
+        without = (*ALONG, "split", "device_count")
+        cheapest = {(line, row[count]): row for line, row in sorted(zip(labels(known, without), known, strict=True), key=lambda pair: -pair[1][column])}
+        lines = list(cheapest.values())
+        chosen, cut = drawn(lines, (count, column), lambda row: row[column], "cheapest", without=without)
+        chart = pictures.against(placed(lines, count, column, chosen, without), "devices", f"USD {what}")
+    else:
+        best = sorted(pool, key=lambda pair: pair[1][column])[:MOST_BARS]
+        chart = pictures.bars([{"name": name, "layer": "cost", "order": 0, "value": row[column]} for name, row in best], f"USD {what}")
+        cut = _cut(known)
+    return Section("cost", "Cost", f"{whose}{name} is the cheapest: {significant(least[column])} USD {what}.{_MEANT.get(column, '')}{cut}", [chart])
+
+
+def _at_load(whose: str, most: float) -> str:
+    """Return words for a stated load, after those about the objectives."""
+    if whose == _WITHIN:
+        return f"At {most:g}, the largest load within the objectives, "
+    return f"{whose}At {most:g}, the largest load, "
 
 
 def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, float]:
@@ -231,8 +260,8 @@ def layers(row: Record, device: tuple[float | None, float | None]) -> dict[str, 
 
 def _memory(rows: Sequence[Record], devices: Mapping[tuple[str, str], tuple[float | None, float | None]]) -> Section | None:
     """Show the memory of each row as a stack, with the capacity of its part. Rows that differ in their load alone are drawn once."""
-    known = _known(rows, "peak_memory_byte")
-    alike = {(label, row["peak_memory_byte"]): row for label, row in zip(_labels(known, ("rate_per_s", "concurrency")), known, strict=True)}
+    known = having(rows, "peak_memory_byte")
+    alike = {(label, row["peak_memory_byte"]): row for label, row in zip(labels(known, ("rate_per_s", "concurrency")), known, strict=True)}
     if not alike:
         return None
     found = [(name, row, devices.get((row["hardware"], row["backend"]), (None, None))) for (name, _), row in alike.items()]
@@ -251,6 +280,8 @@ def _memory(rows: Sequence[Record], devices: Mapping[tuple[str, str], tuple[floa
         told = f"{worst[1]} takes the largest share: {size(worst[2]['peak_memory_byte'])} of {size(worst[3])}"
         whole = "Every row fits" if not over else f"{len(over)} of {len(found)} rows do not fit (red line)"
         finding = f"{whole}. {told}{'' if is_small else ' (line: the capacity)'}."
+    if any(name in known[0] for name in ("slots", "most_batch")):
+        finding += " It is the memory of as many requests as the server lets run at once, as in the table."
     return Section("memory", "Memory of a device", finding + _cut(found), [pictures.bars(stacks, "memory [byte]", marks)])
 
 

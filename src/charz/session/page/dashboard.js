@@ -3,7 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const grid = document.getElementById("grid"), told = document.getElementById("told");
 const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
 const get = (row, name) => { const value = row[column[name]]; return data.words[name] && value !== null ? data.words[name][value] : value; };
-const filters = ["family", "backend", "precision", "batch"];
+const conditions = ["backend", "precision", "batch"], filters = ["family", ...conditions];
 let order = null;
 
 function shown(value, unit) {
@@ -24,18 +24,34 @@ function option(select, value, label) {
 
 const usual = new Map(data.rows.filter((row) => get(row, "is_default")).map((row) => [`${get(row, "model")} ${get(row, "hardware")}`, row]));
 
-// A run of the usual backend: the default run, or one that differs from it only in a chosen precision or batch.
+// "usual" in a filter means the value of the default run of that model and part; in all of them, that run alone.
 function isUsual(row, wanted) {
-  const found = usual.get(`${get(row, "model")} ${get(row, "hardware")}`);
-  return found !== undefined && ["backend", "precision", "batch"].every((name) => (wanted[name] || "usual") !== "usual" || get(row, name) === get(found, name));
+  const found = usual.get(`${get(row, "model")} ${get(row, "hardware")}`), asked = conditions.filter((name) => wanted[name] === "usual");
+  return asked.length === conditions.length ? row === found : asked.every((name) => found !== undefined && get(row, name) === get(found, name));
 }
 
 function chosen() {
   const wanted = Object.fromEntries(filters.map((name) => [name, document.getElementById(name).value]));
   const text = document.getElementById("part").value.toLowerCase();
   return data.rows.filter((row) =>
-    filters.every((name) => wanted[name] === "" || (wanted[name] === "usual" ? isUsual(row, wanted) : String(get(row, name)) === wanted[name]))
+    filters.every((name) => ["", "usual", String(get(row, name))].includes(wanted[name])) && isUsual(row, wanted)
     && (String(get(row, "hardware")).toLowerCase().includes(text)));
+}
+
+// Another backend seldom runs the usual precision, so it begins with all of its precisions.
+function widen() {
+  const precision = document.getElementById("precision");
+  if (document.getElementById("backend").value !== "usual" && precision.value === "usual") precision.value = "";
+}
+
+function counted(number, word) { return `${number} ${word}${number === 1 ? "" : "s"}`; }
+
+function isHost(row) { return get(row, "bottleneck") === "overhead"; }
+
+// The energy of the same run, where a cell shows its time; empty if the part has no coefficients.
+function energy(row, metric) {
+  const sample = get(row, "energy_per_sample_j");
+  return metric.column === "latency_s" && sample !== null ? shown(sample * get(row, "batch"), "J") : "";
 }
 
 function mixed(parts) {
@@ -80,23 +96,27 @@ function draw() {
     for (const model of models) {
       const cell = line.insertCell(), found = part.cells.get(model);
       if (!found) continue;
-      const precision = document.createElement("small");
-      precision.textContent = get(found.row, "precision");
-      cell.append(shown(found.value, metric.unit), " ", precision);
+      const beside = document.createElement("small");
+      beside.textContent = [energy(found.row, metric), get(found.row, "precision"), isHost(found.row) ? "host" : ""].filter(Boolean).join(" · ");
+      cell.append(shown(found.value, metric.unit), " ", beside);
+      if (isHost(found.row)) cell.className = "host";
       cell.title = `${get(found.row, "backend")}, ${get(found.row, "precision")}, batch ${get(found.row, "batch")}, ${get(found.row, "bottleneck") ?? "no bottleneck"}`;
     }
   }
-  told.textContent = `${sorted.length} parts, ${models.length} models, ${count} runs; each cell shows the ${metric.is_high ? "highest" : "lowest"} of the chosen runs and its precision${mixed(sorted)}. Hold a cell for its conditions, choose a model to sort.`;
+  const isMarked = sorted.some(([, part]) => [...part.cells.values()].some((cell) => isHost(cell.row)));
+  const host = isMarked ? ' "host" marks runs whose pace the host sets by issuing kernels, so that a faster part would not shorten them.' : "";
+  const joules = metric.column === "latency_s" ? ", the energy of that run" : "";
+  told.textContent = `${counted(sorted.length, "part")}, ${counted(models.length, "model")}, ${counted(count, "run")}; each cell shows the ${metric.is_high ? "highest" : "lowest"} of the chosen runs${joules} and its precision${mixed(sorted)}.${host} Hold a cell for its conditions, choose a model to sort.`;
 }
 
 for (const [i, metric] of data.metrics.entries()) option(document.getElementById("metric"), i, metric.label);
 for (const name of filters) {
   const select = document.getElementById(name);
-  if (name === "backend") option(select, "usual", "the usual one");
+  if (conditions.includes(name)) option(select, "usual", "the usual one");
   option(select, "", "all");
   const values = [...new Set(data.rows.map((row) => get(row, name)))].sort((a, b) => (typeof a === "number" ? a - b : a < b ? -1 : 1));
   for (const value of values) option(select, value, value);
-  select.addEventListener("change", draw);
+  select.addEventListener("change", () => { if (name === "backend") widen(); draw(); });
 }
 document.getElementById("metric").addEventListener("change", draw);
 document.getElementById("part").addEventListener("input", draw);

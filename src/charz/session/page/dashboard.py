@@ -53,6 +53,7 @@ def text(title: str, rows: Iterable[Sequence[Any]]) -> bytes:
             f"<title>{escaped(title)}</title><style>{resource('page.css')}{resource('dashboard.css')}</style></head><body>",
             f'<header><h1>{escaped(title)}</h1><button id="theme" type="button">Light or dark</button></header>',
             f'<main><form id="filters">{filters}<label>part<input id="part" placeholder="name or part of it"></label></form>',
+            "<noscript><p>This page needs JavaScript to list its runs. `charz export FOLDER` writes them as tables (mart/runs).</p></noscript>",
             '<p id="told"></p><div class="scroll"><table id="grid"></table></div></main>',
             f"<footer>Predicted by charz {charz.__version__} on {made}.</footer>",
             f'<script type="application/json" id="data">{embedded(data)}</script>',

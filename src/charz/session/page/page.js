@@ -20,11 +20,11 @@ function themed(whole) {
   return { ...dark, background: null, config: { ...own, ...both } };
 }
 
-// On a narrow page, legends are below the plot, one entry a row, and titles of axes are smaller.
+// On a narrow page, legends are below the plot, in as many columns as their names allow, and titles and names at axes are smaller.
 const isNarrow = () => innerWidth < 600;
 function narrowed(spec) {
   const own = spec.config ?? {};
-  const legend = { ...(own.legend ?? {}), orient: "bottom", direction: "vertical", columns: 1 };
+  const legend = { ...(own.legend ?? {}), orient: "bottom", direction: "vertical", columns: spec.usermeta?.columns ?? 1, layout: { bottom: { direction: "vertical", anchor: "start" } } };
   return { ...spec, config: { ...own, legend, axis: { ...(own.axis ?? {}), titleFontSize: 9 } } };
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ask.charts import batch, binary, data, library, si, ticks
 from .content import Record
+from .series import COLORS
 
 
 def _wide(chart: Any, height: int = 320) -> Record:
@@ -115,22 +116,44 @@ def against(
 ) -> Record:
     """Draw one quantity against another, with a line for each series, dashed limits, and red rules where a server saturates."""
     alt = library()
-    across = alt.X("x:Q", axis=_axis(x), scale=alt.Scale(type="log", nice=False, padding=24))
+    counts = sorted({point["x"] for point in points}) if x == "devices" else None
+    across = alt.X("x:Q", axis=_axis(x, counts), scale=alt.Scale(type="log", nice=False, padding=24))
     up = alt.Y("y:Q", axis=_axis(y), scale=alt.Scale(type="log", nice=False, padding=24))
     tooltip = ["name:N", alt.Tooltip("x:Q", title=x, format=".3~s"), alt.Tooltip("y:Q", title=y, format=".3~s")]
-    base = alt.Chart(data(list(points))).encode(x=across, y=up, color=alt.Color("series:N", title=""), tooltip=tooltip)
-    chart = base.mark_line(opacity=0.5).encode(order="x:Q") + base.mark_point(filled=True, size=60)
-    for name, values, color, dash in (("x", [most_x], "#555", [5, 4]), ("y", [most_y], "#555", [5, 4]), ("x", ends, "#b00", [1, 0])):
+    points = [{"part": point["series"], "kind": "", "word": "", "color": COLORS[0], "shape": "circle", **point} for point in points]
+    dashes = {point["word"]: _DASHES[i] for i, point in enumerate({point["word"]: point for point in points}.values())}
+    color = _look(alt.Color, "part", {point["part"]: point["color"] for point in points})
+    shape = _look(alt.Shape, "kind", {point["kind"]: point["shape"] for point in points})
+    base = alt.Chart(data(points)).encode(x=across, y=up, color=color, detail="series:N", tooltip=tooltip)
+    line = base.mark_line(opacity=0.5).encode(order="x:Q", strokeDash=_look(alt.StrokeDash, "word", dashes))
+    chart = line + base.mark_point(filled=True, size=70, opacity=0.9).encode(shape=shape)
+    for name, values, ink, dash in (("x", [most_x], "#555", [5, 4]), ("y", [most_y], "#555", [5, 4]), ("x", ends, "#b00", [1, 0])):
         rules = [{name: value} for value in values if value is not None]
         if rules:
             channel = {name: f"{name}:Q"}
-            chart = chart + alt.Chart(data(rules)).mark_rule(color=color, strokeDash=dash, strokeWidth=2).encode(**channel)
-    return _wide(chart)
+            chart = chart + alt.Chart(data(rules)).mark_rule(color=ink, strokeDash=dash, strokeWidth=2).encode(**channel)
+    longest = max((len(point[name]) for point in points for name in ("part", "kind")), default=0)
+    return _wide(chart) | {"usermeta": {"columns": 2 if longest <= LONGEST else 1}}
 
 
-def _axis(title: str) -> Any:
-    """Make an axis with SI prefixes; prices have none."""
-    return library().Axis(title=title, format="~g", grid=True, gridOpacity=0.4) if title.startswith("USD") else si(title)
+_DASHES = ([1, 0], [6, 4], [2, 2])
+"""Dashes of lines of one series that differ in what they show."""
+
+LONGEST = 22
+"""Number of letters of a name up to which a legend has two columns on a narrow page."""
+
+
+def _look(channel: Any, field: str, looks: Mapping[str, Any]) -> Any:
+    """Encode a name by its look, with a legend where there are several names."""
+    legend = library().Legend(title=None, symbolOpacity=1, symbolLimit=0, labelLimit=220) if len(looks) > 1 else None
+    return channel(f"{field}:N", scale=library().Scale(domain=list(looks), range=list(looks.values())), legend=legend)
+
+
+def _axis(title: str, values: Any = None) -> Any:
+    """Make an axis with SI prefixes, which prices lack, and with ticks at `values` where they are given."""
+    if title.startswith("USD") or values:
+        return library().Axis(title=title, format="~g", grid=True, gridOpacity=0.4, **({"values": values} if values else {}))
+    return si(title)
 
 
 _COLORS = {
@@ -148,7 +171,7 @@ def bars(stacks: Sequence[Record], title: str, marks: Sequence[Record] = ()) -> 
     if title.endswith("[byte]"):
         sums = {name: sum(row["value"] for row in stacks if row["name"] == name) for name in names}
         axis.values = ticks(max([*sums.values(), *(mark["value"] for mark in marks)]))
-    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=150))
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=190))
     layers = list(dict.fromkeys(row["layer"] for row in stacks))
     scale = alt.Scale(domain=layers, range=[_COLORS.get(layer, "#4c78a8") for layer in layers])
     color = alt.Color("layer:N", title="", sort=layers, scale=scale, legend=alt.Legend(orient="bottom") if len(layers) > 1 else None)

@@ -12,6 +12,7 @@ from ..answer import Rows
 from ..ask import first_screen
 from ..explain import sentences
 from ..quantities import percent, quantity, significant, size
+from ..question import Question, single
 from .content import Record, Section, Table
 
 SWEPT_BATCHES = "1:256"
@@ -56,17 +57,36 @@ class Subject:
         """Return columns of a view of the run as a table, on several parts if they are named."""
         from ..question import of_axes
 
+        if not parts:
+            scoped, _ = self.session.target(self.question(), view)
+            sql = f"SELECT {', '.join(columns)} FROM {view} {tail}".strip()
+            return self.tabled(scoped.rows(view, columns, tail), sql, about)
         names = ("batch", "sequence", "precision", "backend", "cap")
         given = {name: self.conditions.get(name) for name in names}
         held = {"cache_state": self.conditions.get("cache", "warm")}
-        scoped = self.session.asked(of_axes(self.model, list(parts or [self.part]), **given, fields=held), view)
+        scoped = self.session.asked(of_axes(self.model, list(parts), **given, fields=held), view)
         return self.tabled(
             scoped.rows(view, columns, tail), f"SELECT {', '.join(columns)} FROM {view} {tail}".strip(), about
         )
 
+    def question(self) -> Question:
+        """Return the question about the run of the report."""
+        return single(self.model, self.part, **self.conditions)
+
+    def keep(self, *views: str) -> None:
+        """Evaluate views of the run once for all sections."""
+        scoped, _ = self.session.target(self.question(), *views)
+        for view in views:
+            scoped.keep(view)
+
     def compared(self, method: str, without: Sequence[str] = (), **given: Any) -> Rows:
         """Return a method's rows for the part under the report's conditions, then for the others in their assumed precision and backend."""
         conditions = {name: value for name, value in self.conditions.items() if name not in without} | given
+        if not conditions.get("precision") and not conditions.get("backend"):
+            # One question evaluates the runs of all parts at once.
+            found = self.ask(method, self.model, on=list(self.parts), **conditions)
+            place = found.columns.index("hardware")
+            return replace(found, source=sorted(found.fetch(), key=lambda row: row[place] != self.part))
         found = self.ask(method, self.model, on=[self.part], **conditions)
         if not self.parts[1:]:
             return found
@@ -142,12 +162,14 @@ def _verdict(subject: Subject) -> Section:
             f"{quantity(r['power_s'], 's')} are in kernels that the power limit slows down, which count as power time and as neither"
             " compute nor memory"
         )
+    said += first_screen.peak_power(r)
     if r["is_simulated"]:
         said.append("this part is simulated, no silicon exists")
     return Section("verdict", "Verdict", f"{'; '.join(said)}.", tables=[run, memory, band])
 
 
 def _where(subject: Subject) -> Section:
+    subject.keep("kernel_latency", "kernel_mapping")
     modules = subject.view(
         "module_edp", _MODULE, f"ORDER BY edp_js DESC NULLS LAST, module LIMIT {MOST_MODULES}", "Modules"
     )
