@@ -158,7 +158,7 @@ def fitted(rows: pl.DataFrame, left_out: str = "hardware") -> dict[str, object] 
     return {
         "low_factor": float(np.exp(power * low)), "high_factor": float(np.exp(power * high)),
         "median_error_fraction": float(np.median(np.abs(np.expm1(-rows["residual"].to_numpy())))), "row_count": len(rows),
-        "part_count": rows["hardware"].n_unique(), "source_id": SOURCE_ID, "confidence": "derived", "power": power,
+        "part_count": rows["hardware"].n_unique(), "parts": None, "source_id": SOURCE_ID, "confidence": "derived", "power": power,
         "coverage": float(covered[best]),
         "coverage_as_is": float(left_out_coverage(rows, np.ones(1), left_out)[0]),
         "width": float(np.exp(power * (high - low))),
