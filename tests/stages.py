@@ -1,6 +1,6 @@
 """Tests that are too expensive for their stage, and the stages that they move to.
 
-    CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m 'not anew'
+    CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m 'not anew'    # or the default stage alone
     python -m tests.stages /tmp/costs.tsv 0.16 [/tmp/more.tsv 0.13 ...]    # U of that machine in seconds (a run's summary prints it)
 
 A test function above `DEFAULT_U`, over all its cases, leaves the default stage for the full stage. Above `FULL_U` the full stage
@@ -16,9 +16,10 @@ from collections import defaultdict
 from pathlib import Path
 
 DEFAULT_U = 16.0
-FULL_U = 30.0
+FULL_U = 36.0
 KEPT_IN_DEFAULT = {
     "tests/cli/test_options.py::test_a_command_prints_what_its_method_returns": "runs every command once",
+    "tests/report/test_golden.py::test_rows_are_those_of_the_golden_table": "compares answers with the golden table",
     "tests/session/test_models.py::test_ingest_makes_the_file_and_answers_about_what_it_brought_in": "ingests a model from its name",
     "tests/sql/test_triggers.py::test_a_scenario_is_there_as_soon_as_its_row": "writes a fact from a plain client",
 }
@@ -26,6 +27,10 @@ KEPT_IN_DEFAULT = {
 KEPT_IN_FULL = {
     **KEPT_IN_DEFAULT,
     "tests/answers/test_answers.py::test_every_relation_at_hand_is_the_live_one": "compares all stored answers with live ones",
+    "tests/session/test_llm_choice.py::test_a_stated_rent_replaces_that_of_the_file": "asks the serving choice under a user's prices",
+    "tests/session/test_messages.py::test_standard_runs_of_served_models_are_left_to_refresh": "ingests a language model and another model",
+    "tests/session/test_planted.py::test_a_macro_of_a_functions_name_refuses_the_file_for_readers_too": "opens files with planted macros",
+    "tests/session/test_totals.py::test_levels_sum_to_the_run_and_classes_to_all": "checks conservation on four parts",
     "tests/portability/test_sail.py::test_sail_answers_as_duckdb_does": "compares Sail with DuckDB",
     "tests/schema/test_file.py::test_nothing_is_lost_between_charz_and_plain_clients": "kills writers",
     "tests/metamorphic/test_together.py::test_asked_together_and_alone": "compares each command's rows with those asked alone",
@@ -55,21 +60,34 @@ def listed() -> dict[str, tuple[float, str | None]]:
 
 
 def main(*given: str) -> None:
-    """Write `expensive.csv` from files of CPU seconds of each phase of each test, each followed by its U in seconds."""
+    """Write `expensive.csv` from files of CPU seconds of each phase of each test, each followed by its U in seconds. A function keeps its row if
+    fewer of its cases are in the files, and without a row its setup does not count, which may be that of other tests."""
+    with LISTED.open(newline="") as rows:
+        table = {row["test"]: row for row in csv.DictReader(rows)}
     cases: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for costs, unit_s in zip(given[::2], given[1::2], strict=True):
         for line in Path(costs).read_text().splitlines():
-            spent, _, node = line.split("\t")
+            spent, phase, node = line.split("\t")
             function, _, case = node.partition("[")
-            cases[function][case and f"[{case}"] += float(spent) / float(unit_s)
+            if phase == "call" or function in table:
+                cases[function][case and f"[{case}"] += float(spent) / float(unit_s)
+    for function, found in cases.items():
+        if len(found) < int(table.get(function, {"cases": "0"})["cases"]):
+            continue
+        table.pop(function, None)
+        if (total := sum(found.values())) > DEFAULT_U:
+            case = min(found, key=lambda name: found[name])
+            is_kept = found[case] <= FULL_U and len(found) > 1
+            table[function] = {
+                "test": function,
+                "cases": str(len(found)),
+                "u": str(round(total)),
+                "kept": case if is_kept else "",
+            }
     with LISTED.open("w", newline="") as rows:
-        table = csv.writer(rows, lineterminator="\n")
-        table.writerow(["test", "cases", "u", "kept"])
-        for function, found in sorted(cases.items()):
-            if sum(found.values()) > DEFAULT_U:
-                case = min(found, key=lambda name: found[name])
-                is_kept = found[case] <= FULL_U and len(found) > 1
-                table.writerow([function, len(found), round(sum(found.values())), case if is_kept else ""])
+        writer = csv.DictWriter(rows, ["test", "cases", "u", "kept"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table[function] for function in sorted(table))
 
 
 if __name__ == "__main__":
