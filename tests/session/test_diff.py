@@ -382,3 +382,5 @@ def test_a_trace_gives_batch_and_backend(file: Path, tmp_path: Path) -> None:
         long = str(_trace(tmp_path / "long.json", [[*calls, ("relu", 1.0)], calls], is_marked=False))
         with pytest.warns(CharzWarning, match="the trace has 7 calls, the prediction 3 kernels: record one run, or mark"):
             db.diff("net", long, on="i7_13700k")
+        with pytest.warns(CharzWarning, match="no device kernels: it is of a processor, and the prediction is for t4"):
+            db.diff("net", trace, on="t4")

@@ -112,6 +112,14 @@ def test_a_kernel_and_the_whole_run(resnet18: Path) -> None:
     assert "2. How its terms make up the time" in set(kernel["step"])
 
 
+def test_host_times_of_a_run_name_their_row(file: Path) -> None:
+    """The call of a run on a KPU takes 5 us by the row of its backend (`backend_support.run_s`), and is a part of its time."""
+    with charz.open(file) as db:
+        told = db.explain("small", on="kpu_t64", formulas=True)
+    assert values(told, "call_s") == values(told, "run_call_s") == [5e-6]
+    assert [text.endswith(("assumed", "derived")) for text in meanings(told, "backend_support")] == [True]
+
+
 @pytest.mark.parametrize("part", ["t4", "i7_13700k", "kpu_t64"])
 @pytest.mark.parametrize("batch", [1, 64])
 def test_three_sentences_first(file: Path, part: str, batch: int) -> None:

@@ -209,6 +209,10 @@ class Diff(Core):
             self.messages.warn(
                 f"the trace has {work} calls, the prediction {len(kernels)} kernels: record one run, or mark each run by profiler.step()"
             )
+        query = "SELECT family = 'cpu' FROM hardware WHERE hardware = ?"
+        if scoped.value(query, [scoped.target["hardware"]]) == measured.has_device:
+            kind = "device kernels" if measured.has_device else "no device kernels: it is of a processor"
+            self.messages.warn(f"the trace has {kind}, and the prediction is for {scoped.target['hardware']}; --on names the part that was traced")
         column = "device_s" if measured.has_device else "latency_s"
         pairs = list(against_trace.aligned(kernels, measured.calls))
         if section == "modules":

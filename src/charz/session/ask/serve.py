@@ -125,7 +125,8 @@ class Serve(Core):
         prefill_on: Annotated[str | None, Text("Separate part for the prompts.")] = None,
         prefill_parts: Annotated[int, Text("Number of parts for the prompts of each server.", least=1)] = 1,
         devices: Annotated[
-            Sizes | None, Text("Numbers of all devices: 8 or 4,8. Without degrees all splits are listed, those of several equal servers included.")
+            Sizes | None,
+            Text("Numbers of all devices: 8 or 4,8. Without degrees all splits are listed: also several equal servers, and pipelines of nodes of 8."),
         ] = None,
         tensor: Annotated[Sizes | None, Text("Devices that share each kernel; several are compared.")] = None,
         pipeline: Annotated[Sizes | None, Text("Stages of consecutive layers, of --tensor devices each; several are compared.")] = None,
@@ -158,9 +159,10 @@ class Serve(Core):
         request. Cost and energy include the parts of --prefill-on.
 
         --devices is the number of all devices. Alone it lists all their splits: 8 devices are a server of 8, or four servers of 2 that share the
-        requests. --tensor, --pipeline and --expert name degrees: with --tensor, further servers take the devices that the degrees leave, and
-        without it tensor parallel takes them. Rates, running requests and prices are those of all servers. --launch lists the command
-        that starts a server of each. The first line names the cheapest server, or that none meets the objectives: the exit code is then 1.
+        requests; 16 are also a pipeline of two nodes. --tensor, --pipeline and --expert name degrees: with --tensor, further servers take the
+        devices that the degrees leave, and without it tensor parallel takes them. Rates, running requests and prices are those of all servers.
+        --launch lists the command that starts a server of each. The first line names the cheapest server, or that none meets the objectives: the
+        exit code is then 1.
         """
         if launch is not None:
             backend = launches.backend(launch, names(backend))

@@ -132,6 +132,7 @@ class Derivation:
         if formulas:
             for title, view, columns in _RUN_CHAIN:
                 self._facts(title, "", view, self._rows(view)[0], columns)
+            self._host_numbers()
         else:
             self.hints.append("--formulas shows the derivation of these numbers")
         teams = [k["team_s"] for k in kernels if k["team_s"]]
@@ -400,6 +401,19 @@ class Derivation:
             trust = row["standing"] if row["stated_value"] is None else row["confidence"] or "?"
             meaning = f"{trust}{rule}{edited}; {row['source_id'] or '?'}{formula}"
             self._line(title, "", row["field"], row["value"], row["unit"], meaning)
+
+    def _host_numbers(self) -> None:
+        """List the host's times under the backend and the source of their row. A server has further times, in the row of its version."""
+        hardware, backend = ddl.literal(self.keys["hardware"]), ddl.literal(self.keys["backend"])
+        (found,) = self._rows("supported_backend", f"WHERE hardware = {hardware} AND backend = {backend}")
+        title = f"Host times of {self.keys['backend']} on {self.keys['hardware']}"
+        rows = {"backend_support": (found["support_row"], "CONCAT_WS('.', backend, family, vendor)")}
+        if found["serves"]:
+            rows["engine_version"] = (f"{self.keys['backend']}.{self.keys['engine_version']}", "CONCAT_WS('.', backend, engine_version)")
+        for table, (row, key) in rows.items():
+            for source, confidence in self.scoped.execute(f"SELECT source_id, confidence FROM {table} WHERE {key} = ?", [row]).fetchall():
+                self._line(title, "", table, row, None, f"row with the host's times; {source}, {confidence}")
+        self._facts(title, "", "supported_backend", found, ("call_s", "host_kernel_s", "host_view_s", "kernel_gap_fraction"))
 
     def _facts(self, step: str, item: str, view: str, row: Record, columns: Iterable[str]) -> None:
         """List values with the description of each column in the view."""
