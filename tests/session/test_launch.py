@@ -169,7 +169,7 @@ def test_names_on_the_hub() -> None:
     assert launch.said(flags("vllm"), row, "net.py") == [
         "the flags are those of vllm 0.18.1 and 0.33.0; the times are those of vllm v1 (--version names another), a version whose flags may differ: its "
         "--help lists them",
-        "p: start 3 of these servers, which share the requests",
+        "p: start 3 of these servers, which share the requests, each with devices and a --port of its own",
         "MODEL: put the path of m or its name on the hub there; `charz ingest hf:OWNER/NAME` keeps that name",
     ]  # fmt: skip
     assert launch.said(flags("trtllm"), ROW, "hf:a/b") == [
@@ -178,7 +178,8 @@ def test_names_on_the_hub() -> None:
 
 
 def test_servers_that_share_requests_are_named_by_their_split() -> None:
-    assert "p, tp2: start 4 of these servers, which share the requests" in launch.said(flags("vllm"), ROW | {"replicas": 4, "split": "tp2"}, "hf:a/b")
+    told = launch.said(flags("vllm"), ROW | {"replicas": 4, "split": "tp2"}, "hf:a/b")
+    assert "p, tp2: start 4 of these servers, which share the requests, each with devices and a --port of its own" in told
 
 
 def test_equal_versions_need_no_warning() -> None:

@@ -200,7 +200,7 @@ def said(flags: Sequence[Record], row: Record, source: str) -> list[str]:
         lines = [f"the flags were not checked, since the package of {flags[0]['engine']} contains no parser; {times}"]
     if row.get("replicas", 1) > 1:
         where = row["hardware"] if row.get("split", "one") == "one" else f"{row['hardware']}, {row['split']}"
-        lines.append(f"{where}: start {row['replicas']} of these servers, which share the requests")
+        lines.append(f"{where}: start {row['replicas']} of these servers, which share the requests, each with devices and a --port of its own")
     return [*lines, *checkpoint(row["model"], source)]
 
 
