@@ -68,7 +68,7 @@ SELECT
     {_case(terms, "amount")} AS amount,
     -- Peak rate of the resource; null if it has none. [1/s]
     {_case(terms, "rate")} AS rate_per_s,
-    -- Share of that rate that kernels of the class reach; null if not applicable.
+    -- Share of that rate that large kernels of the class reach; null if not applicable. The kernel itself reaches amount / (rate * time).
     {_case(terms, "fraction")} AS fraction,
     -- Time of the term. [s]
     {_case(terms, "seconds")} AS term_s,

@@ -21,7 +21,7 @@ SELECT
     SUM(CASE WHEN is_matrix THEN 0e0 ELSE flops / NULLIF(peak_ops_per_s, 0e0) END) AS direct_naive_s,
     -- Energy of the products; null when a coefficient is missing. [J]
     SUM(flops * op_j) + CASE WHEN COUNT(*) > COUNT(op_j) THEN NULL ELSE 0e0 END AS product_energy_j,
-    -- Bytes that the tiles load from the last-level cache. [byte]
+    -- Bytes that the tiles load from the memories next to the units, or from the last-level cache of a part without these. [byte]
     SUM(reload_byte) AS reload_byte,
     -- Time to load `reload_byte`. [s]
     SUM(reload_s) AS reload_s,

@@ -59,7 +59,7 @@ SELECT
     COALESCE(chosen_matrix_naive_s, 0e0) AS matrix_naive_s,
     COALESCE(chosen_direct_naive_s, 0e0) AS direct_naive_s,
     CASE WHEN candidate_count = 0 THEN 0e0 ELSE chosen_product_energy_j END AS product_energy_j,
-    -- Bytes that the memories next to the units load from the last-level cache. [byte]
+    -- Bytes that the tiles load from the memories next to the units, or from the last-level cache of a part without these. [byte]
     GREATEST(COALESCE(chosen_reload_byte, 0e0), staged_byte) AS reload_byte,
     -- Time to load `reload_byte`. [s]
     GREATEST(COALESCE(chosen_reload_s, 0e0), staged_load_s) AS reload_s,

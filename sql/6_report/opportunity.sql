@@ -133,7 +133,7 @@ SELECT
         CASE
             WHEN p.kind = 'batch' AND p.saved_latency_s < 0e0 THEN 'each result waits for the whole batch'
             WHEN p.kind = 'precision' THEN 'accuracy must be checked'
-            WHEN p.kind = 'backend' THEN 'the model must compile for it'
+            WHEN p.kind = 'backend' THEN 'the model must compile for it or be captured as a graph'
             WHEN p.kind = 'cache' THEN 'nothing else may use the cache'
             WHEN p.kind = 'part' AND p.is_simulated THEN 'simulated part: no silicon exists'
         END,

@@ -13,7 +13,7 @@ from charz.session.ask import lost, queue, splits
 from charz.session.ask.choice import chosen, verdict
 from charz.session.ask.load import Curve, Server, at_rate
 from charz.session.ask.lost import order
-from charz.session.ask.tried import COLUMNS, MEANS, QUEUED, Limits, Tried, _in_chunk, crowded
+from charz.session.ask.tried import COLUMNS, MEANS, QUEUED, Limits, Tried, _in_chunk, crowded, replayed
 
 OUTPUT = 101
 USD_PER_S = 0.001
@@ -217,12 +217,23 @@ def test_16_bits_stay_beside_fewer() -> None:
 
 
 def test_crowded_and_limited_choices_are_told() -> None:
-    """One server at 85 % of its largest rate, and one that runs twice 256 requests, the most that was tried in each replica."""
-    choice = {"devices": 2, "hardware": "p", "precision": "fp8", "slots": 100, "load_fraction": 0.85}
-    assert crowded([choice, choice | {"load_fraction": None, "slots": 512}, choice | {"load_fraction": 0.8}]) == [
+    """One server at 85 % of its largest rate; of two replicas with 64 slots each, the most that was tried, slots limit the full server alone."""
+    choice = {"devices": 2, "hardware": "p", "precision": "fp8", "split": "dp2 ep2", "slots": 100, "load_fraction": 0.85}
+    limited = [choice | {"load_fraction": None, "slots": 128}, choice | {"load_fraction": 0.8, "slots": 128}]
+    assert crowded([choice, *limited], 64) == [
         "above 80 % of the largest rate, where waiting times grow fast: 2 p in fp8 at 85 %; one more server leaves room",
-        "256 requests at once in a replica are the most that were tried: so many limit 1 of 3 choices; --batch takes more",
+        "64 requests at once in a replica are the most that were tried: so many limit 1 of 3 choices; --batch takes more",
     ]
+
+
+def test_the_command_of_a_choice_repeats_what_the_user_named() -> None:
+    row = {"model": "m", "hardware": "p", "precision": "fp8", "split": "tp2", "replicas": 1, "devices": 2, "slots": 8, "backend": "sglang",
+           "engine_version": "v0.5", "kv_precision": "fp8_e4m3"}  # fmt: skip
+    degrees = {"tp2": {"tensor": 2, "pipeline": 1, "expert": 1}}
+    told = [replayed(row, degrees, Limits(100, rate=2.0), 50, named) for named in ([], ["backend", "version", "kv-precision", "p=0.8", "q=1"])]
+    command = "`charz serve m --on p --precision fp8 --tensor 2 --slots 8{} --rate 2 --input 50 --output 100` tells more"
+    kept = " --backend sglang --version v0.5 --kv-precision fp8_e4m3 --rent p=0.8"
+    assert [line.partition("; ")[2] for line in told] == [command.format(""), command.format(kept)]
 
 
 def test_replicas_and_stages_of_a_split_run_beside_one_another() -> None:

@@ -366,6 +366,17 @@ def test_a_prediction_against_a_trace(file: Path, tmp_path: Path) -> None:
     assert total["difference_value"] == pytest.approx(55e-6 - sum(k["latency_s"] for k in predicted))
 
 
+def test_precisions_that_a_part_lacks_are_left_out(file: Path) -> None:
+    """A processor without fp16 leaves that cell out; alone it is one line before a version is traced."""
+    with charz.open(file) as db:
+        with pytest.warns(CharzWarning, match="left out: fp16 on i7_13700k, which does not run it"):
+            found = db.diff("small", "small", on=["t4", "i7_13700k"], precision=["fp16", "fp32"])
+        assert set(found.select("hardware", "precision").iter_rows()) == {("t4", "fp16"), ("t4", "fp32"), ("i7_13700k", "fp32")}
+        assert set(found["difference_value"]) == {0.0}
+        with pytest.raises(CharzError, match="does not compute in this precision"):
+            db.diff("small", "no_such_file.py", on="i7_13700k", precision="fp16")
+
+
 def test_a_trace_gives_batch_and_backend(file: Path, tmp_path: Path) -> None:
     """Three runs at batch 4 without marks, each 20, 5 and 30 us, are compared with one eager run at batch 4."""
     copy = tmp_path / "copy.duckdb"
@@ -382,5 +393,5 @@ def test_a_trace_gives_batch_and_backend(file: Path, tmp_path: Path) -> None:
         long = str(_trace(tmp_path / "long.json", [[*calls, ("relu", 1.0)], calls], is_marked=False))
         with pytest.warns(CharzWarning, match="the trace has 7 calls, the prediction 3 kernels: record one run, or mark"):
             db.diff("net", long, on="i7_13700k")
-        with pytest.warns(CharzWarning, match="no device kernels: it is of a processor, and the prediction is for t4"):
+        with pytest.raises(CharzError, match="It has no device kernels: it is of a processor; the prediction is for t4"):
             db.diff("net", trace, on="t4")

@@ -112,7 +112,7 @@ def test_the_first_line_names_the_server() -> None:
     late = two | {"rate_per_s": 4.0, "met_fraction": 0.98}
     price = "3.00 USD a million output tokens at 2.00 requests/s"
     told = f"cheapest: 2 x p, bf16, 2 servers of one: {price}; 100 % of the requests meet TTFT 1.00 s and TPOT 30.0 ms"
-    assert serve.verdict([one, two, late], plan, is_loaded=True) == (told, True)
+    assert serve.verdict([one, two, late], plan, is_loaded=True) == (f"{told}; none meets them at 4", True)
     assert serve.verdict([one, two, late], plan, is_loaded=False)[0].startswith("cheapest: 1 x p, bf16, one: 2.00 USD")
     assert [sorted([one, two, late], key=lambda row: serve.preference(row, loaded))[0] for loaded in (True, False)] == [two, one]
     missed = "none meets TTFT 1.00 s and TPOT 30.0 ms: at best 98 % of the requests do, on 2 x p, bf16, 2 servers of one"
@@ -400,8 +400,8 @@ def test_splits_are_compared_and_started(file: Path) -> None:
 def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     """A request needs 170 GiB of each of two devices of 80: four devices would need 85, eight 43."""
     rows = [{"peak_memory_byte": peak * 2.0**30, "device_byte": 80 * 2.0**30} for peak in (190, 170)]
-    assert server_rows.lacking(rows, 2) == "where a request needs 170 GiB on each device of 80.0 GiB; try --devices 8 or more"
-    assert server_rows.lacking(rows, None) == "where a request needs 170 GiB on each device of 80.0 GiB"
+    assert server_rows.lacking(rows, 2) == "where a request needs at least 170 GiB on each device of 80.0 GiB; try --devices 8 or more"
+    assert server_rows.lacking(rows, None) == "where a request needs at least 170 GiB on each device of 80.0 GiB"
     assert server_rows.lacking(rows, 8).endswith("try --devices 32 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"

@@ -99,6 +99,7 @@ class Diff(Core):
             if len(questions) > 1:
                 raise CharzError("a trace is from one part in one precision", new, next="name one --on and one --precision")
             return self._against_trace(questions[0], Path(new), section, top, most)
+        questions = self._able(questions)
         session, models = self._both(old, new, (inputs,) if isinstance(inputs, str) else tuple(inputs or ()))
         self._check_inputs(session, models, (old, new), fail_on)
         found = [
@@ -106,6 +107,20 @@ class Diff(Core):
             for question in questions
         ]
         return self.cut(_together(found), top) if section != "total" else _together(found)
+
+    def _able(self, questions: list[Question]) -> list[Question]:
+        """Leave out questions about precisions that a part does not run, before a version is traced, and report them. Raise `CharzError` if none
+        remains."""
+        if not self.path.exists():
+            return questions
+        lacking = [one for one in questions if one.precisions and not self._targets(one.hardware, one, one.precisions, set())]
+        if lacking and len(lacking) == len(questions):
+            first = lacking[0]
+            raise self._not_executed(first.hardware[0], first.backends, first.precisions, set())
+        if lacking:
+            named = [f"{one.precisions[0]} on {one.hardware[0]}" for one in lacking]
+            self.messages.warn(f"left out: {', '.join(named)}, which does not run it")
+        return [one for one in questions if one not in lacking]
 
     def _grown(
         self, session: Core, questions: Sequence[Question], section: str, most: float | None
@@ -212,7 +227,7 @@ class Diff(Core):
         query = "SELECT family = 'cpu' FROM hardware WHERE hardware = ?"
         if scoped.value(query, [scoped.target["hardware"]]) == measured.has_device:
             kind = "device kernels" if measured.has_device else "no device kernels: it is of a processor"
-            self.messages.warn(f"the trace has {kind}, and the prediction is for {scoped.target['hardware']}; --on names the part that was traced")
+            raise CharzError("a trace of another part", str(path), f"it has {kind}; the prediction is for {scoped.target['hardware']}", "name its part by --on")
         column = "device_s" if measured.has_device else "latency_s"
         pairs = list(against_trace.aligned(kernels, measured.calls))
         if section == "modules":
@@ -298,8 +313,12 @@ def _compared(section: str, rows: Iterable[against_trace.Row]) -> Rows:
 
 
 def _difference(old: Any, new: Any) -> Any:
-    return None if old is None or new is None else new - old
+    """Return a difference, without the digits that differ with the order of a sum."""
+    if old is None or new is None:
+        return None
+    return 0.0 if abs(new - old) <= 1e-12 * abs(old) else new - old
 
 
 def _growth(old: Any, new: Any) -> float | None:
-    return None if old is None or new is None or not old else new / old - 1
+    difference = _difference(old, new)
+    return None if difference is None or not old else difference / old

@@ -363,10 +363,15 @@ class Llm(Core):
         for line in prices.of_nodes(self.connection(), [(row["hardware"], row["devices"]) for row in found.choices]):
             self.messages.remark(line)
         self._say_choices(question, found)
-        for line in (*tried.crowded(found.choices), *found.alone, *accuracy.lines(self.connection(), found.choices)):
+        most = max(run["batch"] for run in question.runs)
+        for line in (*tried.crowded(found.choices, most), *found.alone, *accuracy.lines(self.connection(), found.choices)):
             self.messages.remark(line)
         if limits.rate and found.choices:
-            self.messages.remark(tried.replayed(found.choices[0], degrees, limits, prompt))
+            run = question.runs[0]
+            options = {"backend": question.backends, "version": run["engine_version"], "kv-precision": run["kv_precision"]}
+            rents = [f"{part}={usd:g}" for part, usd in self.rents.items()]
+            named = [*(option for option, value in options.items() if value), *rents]
+            self.messages.remark(tried.replayed(found.choices[0], degrees, limits, prompt, named))
         beside = (("Why others lost", losers),)
         return Rows(found.columns(), found.rows, ("serving_split",), is_failure=not found.choices, texts=choice.TEXTS, verdict=told, beside=beside), degrees
 

@@ -40,8 +40,12 @@ FULLEST = 0.99
 """Largest load tried for objectives. The times of a fuller server depend on the sample of arrivals."""
 CLOSE = 1.01
 """Ratio of two rates that the search for the largest rate takes as equal."""
-SURE = 0.9
-"""Share of a mean of the closed form that the mean of a replay surely exceeds."""
+FIRST = 2_000
+"""Least number of requests in a first sample of the search for the largest rate."""
+FIRST_TURNS = 4
+"""Number of requests in that sample for each that runs on average."""
+CLEAR = 0.97
+"""Share of requests within the objectives below which more arrivals do not change that a rate misses them."""
 LEAST = 1e-4
 """Smallest load tried for objectives."""
 SEED = 1
@@ -123,11 +127,11 @@ def summary(values: Sequence[float]) -> tuple[float | None, ...]:
     return (sum(ordered) / len(ordered), *(ordered[math.ceil(share * len(ordered)) - 1] for share in PERCENTILES))
 
 
-def at_random(server: Server, lengths: Lengths, rate_per_s: float, sample: int = SAMPLE) -> Times:
-    """Replay random arrivals at a rate below the server's capacity: at least `sample` requests, and `TURNS` for each that runs on average."""
+def at_random(server: Server, lengths: Lengths, rate_per_s: float, sample: int = SAMPLE, turns: int = TURNS) -> Times:
+    """Replay random arrivals at a rate below the server's capacity: at least `sample` requests, and `turns` for each that runs on average."""
     idle = 1.0 - rate_per_s / server.capacity
     longer = min(max(NEAR / idle, 1.0), LONGEST)
-    count = int(max(sample, TURNS * at_rate(server, rate_per_s).batch) * longer)
+    count = int(max(sample, turns * at_rate(server, rate_per_s).batch) * longer)
     arrived, now = [], 0.0
     for gap in _gaps(count):
         now += gap / rate_per_s
@@ -150,11 +154,7 @@ def largest_rate(server: Server, lengths: Lengths, ttft_s: float | None, tpot_s:
     """Find the largest rate at which `MET` of random arrivals meet both objectives, within 1 % by bisection; None if no rate is found."""
 
     def is_met(rate_per_s: float) -> bool:
-        # A mean above an objective needs no replay.
-        mean = at_rate(server, rate_per_s)
-        if ttft_s is not None and SURE * (mean.first_s or 0.0) > ttft_s:
-            return False
-        if tpot_s is not None and SURE * mean.step_s * server.steps_per_token > tpot_s:
+        if at_random(server, lengths, rate_per_s, FIRST, FIRST_TURNS).met_fraction(ttft_s, tpot_s) < CLEAR:
             return False
         return at_random(server, lengths, rate_per_s).met_fraction(ttft_s, tpot_s) >= MET
 

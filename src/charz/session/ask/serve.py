@@ -255,7 +255,7 @@ class Serve(Core):
         alone_runs = [run for run in prompts if run["sequence"] == plan.given]
         others = self._apart(plan.model, apart[0], precision, backend, _on_devices(plans[:1], alone_runs)) if apart[0] else {}
         found: list[Found] = []
-        lacking: dict[str, list[tuple[Plan, list[server_rows.Row]]]] = {}
+        lacking: dict[tuple[str, str], list[tuple[Plan, list[server_rows.Row]]]] = {}
         limited: list[str] = []
         for key, plan in ((key, plan) for key in targets for plan in plans):
             rows = server_rows.of_split(targets[key], plan.tensor, plan.stages, plan.expert)
@@ -269,7 +269,7 @@ class Serve(Core):
                 continue
             made = server_rows.served(rows, plan.context, plan.given, others.get(key[2]), apart[1], plan.expert, plan.stages, plan.chunk)
             if made is None:
-                lacking.setdefault(key[0], []).append((plan, rows))
+                lacking.setdefault((key[0], key[2]), []).append((plan, rows))
                 continue
             serving, costs = made
             accepted = plan.guess.accepted
@@ -281,9 +281,9 @@ class Serve(Core):
         if limited:
             self.messages.remark(f"slots limit {some(limited, 1)}; servers with the same limit may tie; --slots takes more")
         with_room = {key[0] for _, key, *_ in found}
-        for part, of_part in lacking.items():
-            where = part if len(plans) == 1 else f"{part}, {', '.join(dict.fromkeys(plan.split for plan, _ in of_part))}"
-            plan, rows = of_part[-1]
+        for (part, precision), without in lacking.items():
+            where = f"{part} in {precision}" + (f", {', '.join(dict.fromkeys(plan.split for plan, _ in without))}" if len(plans) > 1 else "")
+            plan, rows = min(without, key=lambda one: server_rows.least_byte(one[1]))
             self.messages.warn(f"left out: {where}, {server_rows.lacking(rows, None if part in with_room else plan.tensor)}")
         return found
 
@@ -394,7 +394,9 @@ def verdict(rows: Sequence[dict[str, Any]], plan: Plan, is_loaded: bool) -> tupl
     price = "of unknown price" if usd is None else f"{significant(usd)} USD a million output tokens"
     judged = "the requests" if best["concurrency"] is None else f"the requests after the opening burst of {best['concurrency']}"
     met = f"; {100 * best['met_fraction']:.3g} % of {judged} meet {times}" if times else ""
-    return f"cheapest: {lost.bought(best)}: {price} at {significant(best['requests_per_s'])} requests/s{met}", True
+    above = {f"{row['rate_per_s']:g}" for row in rows if is_loaded and best["rate_per_s"] and (row["rate_per_s"] or 0.0) > best["rate_per_s"]}
+    beyond = f"; none {'meets them' if times else 'bears'} at {', '.join(sorted(above, key=float))}" if above else ""
+    return f"cheapest: {lost.bought(best)}: {price} at {significant(best['requests_per_s'])} requests/s{met}{beyond}", True
 
 
 def preference(row: lost.Record, is_loaded: bool) -> tuple[Any, ...]:

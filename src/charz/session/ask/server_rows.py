@@ -220,14 +220,25 @@ def _bytes(batches: list[float], rows: list[Row], column: str) -> Curve | None:
     return None if any(value is None for value in values) else Curve(batches, [float(value) for value in values if value is not None])
 
 
+def _least(rows: Sequence[Row]) -> Row | None:
+    """Return the run that needs the least memory among those whose need is known."""
+    known = [row for row in rows if row.get("peak_memory_byte") is not None and row.get("device_byte")]
+    return min(known, key=lambda row: row["peak_memory_byte"], default=None)
+
+
+def least_byte(rows: Sequence[Row]) -> float:
+    """Return the memory of a device that the smallest run needs; infinite if unknown. [byte]"""
+    least = _least(rows)
+    return float("inf") if least is None else float(least["peak_memory_byte"])
+
+
 def lacking(rows: Sequence[Row], devices: int | None) -> str:
     """Tell why a target has no server: the memory that the smallest run needs, and the devices that may have it. Without `devices` no others are named."""
-    known = [row for row in rows if row.get("peak_memory_byte") is not None and row.get("device_byte")]
-    least = min(known, key=lambda row: row["peak_memory_byte"], default=None)
+    least = _least(rows)
     if least is None or least["peak_memory_byte"] <= least["device_byte"]:
         return "where no request fits or the step has no time"
     need, have = least["peak_memory_byte"], least["device_byte"]
-    told = f"where a request needs {size(need)} on each device of {size(have)}"
+    told = f"where a request needs at least {size(need)} on each device of {size(have)}"
     if devices is None:
         return told
     more = next(devices * 2**i for i in range(1, 32) if need <= have * 2**i)

@@ -61,6 +61,16 @@ def parsed(name: str) -> dict[str, int]:
     return {words[word.rstrip("0123456789")]: int(word.lstrip("abcdefghijklmnopqrstuvwxyz")) for word in name.split() if name != "one"}
 
 
+def batches(name: str) -> int:
+    """Return the number of batches that run at once in a server: one in each stage of each replica.
+
+    >>> batches("tp2 pp2 dp4 ep4")
+    8
+    """
+    degrees = parsed(name)
+    return degrees.get("pipeline", 1) * degrees.get("data", 1)
+
+
 def degrees(scoped: Scoped) -> dict[str, dict[str, int]]:
     """Return the degrees of each split to which a connection is limited."""
     query = "SELECT split, tensor, pipeline, data, expert, context FROM device_split"

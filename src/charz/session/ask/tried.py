@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from charz.schema.errors import some
 
 from ..quantities import quantity, significant
-from . import lost
+from . import lost, splits
 from .load import Curve, Load, Server, at_rate
 from .lost import HIGH_LOAD, Loss, order
 from .server_rows import prompt_times
@@ -49,20 +49,19 @@ class Limits:
     """Numbers of devices of all servers; empty for any."""
 
 
-MOST_BATCH = 256
-"""Largest batch of each replica that a choice tries without --batch."""
-
-
-def crowded(choices: Sequence[Record]) -> list[str]:
-    """Tell which choices run near their largest rate, and which at the largest batch that was tried."""
+def crowded(choices: Sequence[Record], most_batch: int) -> list[str]:
+    """Tell which choices run near their largest rate, and which of them at the largest batch of a replica that was tried."""
     lines = []
     full = [choice for choice in choices if (choice["load_fraction"] or 0.0) > HIGH_LOAD]
     if full:
         named = some([f"{choice['devices']} {choice['hardware']} in {choice['precision']} at {100 * choice['load_fraction']:.0f} %" for choice in full], 3)
         lines.append(f"above {100 * HIGH_LOAD:.0f} % of the largest rate, where waiting times grow fast: {named}; one more server leaves room")
-    limited = [choice for choice in choices if choice["slots"] % MOST_BATCH == 0]
+    limited = [
+        choice for choice in choices if choice["slots"] == most_batch * splits.batches(choice["split"])
+        and (choice["load_fraction"] is None or choice["load_fraction"] > HIGH_LOAD)
+    ]  # fmt: skip
     if limited:
-        told = f"{MOST_BATCH} requests at once in a replica are the most that were tried: so many limit {len(limited)} of {len(choices)} choices"
+        told = f"{most_batch} requests at once in a replica are the most that were tried: so many limit {len(limited)} of {len(choices)} choices"
         lines.append(f"{told}; --batch takes more")
     return lines
 
@@ -224,13 +223,17 @@ class Candidate:
         return f"{where}: {count} servers of one device, in place of {many} at the same price, {served}, with {times}"
 
 
-def replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int) -> str:
-    """Return the command that replays the arrivals of a choice at length."""
+def replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int, named: Collection[str]) -> str:
+    """Return the command that replays the arrivals of a choice at length. It repeats the options `named` by the user,
+    of which a stated rent is `PART=USD`."""
     split = degrees[row["split"]]
     given = "".join(f" --{name} {split[name]}" for name in ("tensor", "pipeline", "expert") if split[name] > 1)
     if row["replicas"] > 1:
         given = f" --devices {row['devices']} --tensor {split['tensor']}" + given.replace(f" --tensor {split['tensor']}", "")
     given += f" --slots {row['slots'] // split['expert']}"
+    for option, column in (("backend", "backend"), ("version", "engine_version"), ("kv-precision", "kv_precision")):
+        given += f" --{option} {row[column]}" if option in named else ""
+    given += "".join(f" --rent {rent}" for rent in named if rent.partition("=")[0] == row["hardware"])
     kept = "".join(f" --{name} {value:g}s" for name, value in (("ttft", limits.ttft_s), ("tpot", limits.tpot_s)) if value is not None)
     command = f"charz serve {row['model']} --on {row['hardware']} --precision {row['precision']}{given} --rate {limits.rate:g}"
     return f"times and load: a replay of random arrivals; `{command} --input {prompt} --output {limits.output}{kept}` tells more"

@@ -313,6 +313,9 @@ class Derivation:
             if term["efficiency_id"] is not None:
                 source = f"row {term['efficiency_id']} of efficiency, {term['scope']}; {term['source_id']}, {term['confidence']}"
                 self._line(title, item, "share of the peak", term["fraction"], "fraction", source)
+            if None not in (term["amount"], term["rate_per_s"]):
+                reached = term["amount"] / (term["rate_per_s"] * term["term_s"])
+                self._line(title, item, "share reached", reached, "fraction", "amount / (rate * time) of this kernel: a small one reaches less")
 
     def _made_by(self, mechanism: str) -> list[str]:
         """Return the columns that a view adds to those it reads, in order."""

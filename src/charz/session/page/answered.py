@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..answer import Rows
+from ..ask import lost
 from ..ask.queue import MET
 from ..ask.tried import MEANS
 from ..axes import amount
@@ -31,6 +32,9 @@ _LAYERS = {
     "weight_byte": "weights", "kv_cache_byte": "KV cache", "gradient_byte": "gradients", "optimizer_byte": "optimizer",
     "activation_byte": "activations", "scratch_byte": "scratch",
 }  # fmt: skip
+
+ORDERED = {lost.COST, "devices", "requests_per_s", "load_fraction", "tpot_p99_s", "tpot_s", "ttft_s"}
+"""Columns by which `llm` and `serve` order servers of equal cost."""
 
 MOST_BARS = 24
 """Largest number of bars of a picture."""
@@ -223,7 +227,7 @@ def _cost(rows: Sequence[Record], limits: Mapping[str, float | None], is_loaded:
         most = max(row[load] or 0.0 for _, row in pool)
         pool, whose = [(name, row) for name, row in pool if row[load] == most], _at_load(whose, most)
     known = [row for _, row in pool]
-    name, least = min(pool, key=lambda pair: pair[1][column])
+    name, least = min(pool, key=lambda pair: lost.order(pair[1]) if pair[1].keys() >= ORDERED else (pair[1][column],))
     if len({row.get(count) for row in known}) > 1:
         without = (*ALONG, "split", "device_count")
         cheapest = {(line, row[count]): row for line, row in sorted(zip(labels(known, without), known, strict=True), key=lambda pair: -pair[1][column])}
