@@ -82,6 +82,19 @@ def test_a_decode_step_is_what_llm_says(db: Session, devices: int) -> None:
             db.report(**asked)
 
 
+def test_a_choice_is_the_server_that_serve_describes(db: Session) -> None:
+    """A choice at a rate, and `serve` with its slots, report the same load, times and memory of the same server."""
+    common: dict[str, Any] = {"on": "h100_sxm5_80", "devices": 2, "precision": "fp16", "output": 32, "rate": 5.0}
+    chosen = ask(db, "llm", models="language", prompt=64, ttft="1s", **common)
+    assert chosen is not None
+    (row,) = chosen.to_dicts()
+    served = ask(db, "serve", model="language", input=64, slots=row["slots"], **common)
+    assert served is not None
+    (same,) = served.filter(split=row["split"]).to_dicts()
+    for name in ("weight_byte", "kv_cache_byte", "peak_memory_byte", "load_fraction", "requests_per_s", "ttft_p99_s", "tpot_p99_s"):
+        assert row[name] == pytest.approx(same[name], rel=1e-9), name
+
+
 def test_one_device_is_what_a_split_of_one_is(db: Session) -> None:
     """The parallel plan's first row is the run itself, and so is the step of one device."""
     alone = value(db, "compare", "latency_s", models="net", on="h100_sxm5_80", batch=16)

@@ -121,6 +121,14 @@ def test_costs_of_stated_loads_are_those_of_the_largest() -> None:
     assert within is not None and within.finding.startswith("At 2, the largest load within the objectives, q 2/s is")
 
 
+def test_of_equal_costs_the_chosen_server_is_the_cheapest() -> None:
+    """Two splits of two devices cost the same, but for the last digit of a sum: the page names the one with more room, as the choice does."""
+    one = {"hardware": "p", "devices": 2, "requests_per_s": 2.0, "load_fraction": 0.9, "tpot_p99_s": 0.02, "tpot_s": 0.01, "ttft_s": 0.1, "phase": "decode"}
+    rows = [one | {"split": "dp2", "million_output_tokens_usd": 3.0 - 1e-13}, one | {"split": "tp2", "load_fraction": 0.4, "million_output_tokens_usd": 3.0}]
+    found = answered._cost(rows, NONE)
+    assert found is not None and found.finding.startswith("p tp2 is the cheapest: 3.00 USD")
+
+
 def test_the_best_row_meets_the_objectives() -> None:
     """The larger batch is cheaper and later than 15 ms a token; a saturated row meets nothing; where no row does, the sentence tells it."""
     limits = {"tpot_s": 0.015, "ttft_s": None}

@@ -299,7 +299,8 @@ def test_experts_over_replicas(experts: Path) -> None:
 def test_load_and_memory_of_a_row() -> None:
     """At half of the largest rate the load is a half. Fifty requests of 10 bytes of cache need 100 + 500 bytes and 7 more; a prompt needs 700."""
     memory: dict[str, Any] = {
-        "weight_byte": 100.0, "cache_byte": Curve([1.0, 2.0], [10.0, 20.0]), "peak_byte": Curve([1.0, 2.0], [117.0, 127.0]), "prompt_byte": 0.0,
+        "weight_byte": Curve([1.0, 2.0], [100.0, 100.0]), "cache_byte": Curve([1.0, 2.0], [10.0, 20.0]),
+        "peak_byte": Curve([1.0, 2.0], [117.0, 127.0]), "prompt_byte": 0.0,
     }  # fmt: skip
     assert serve.memory_of(SERVER, memory) == {"weight_byte": 100.0, "kv_cache_byte": 500.0, "peak_memory_byte": 607.0}
     assert serve.memory_of(SERVER, memory | {"prompt_byte": 700.0})["peak_memory_byte"] == 700.0

@@ -15,6 +15,9 @@ from .tried import Candidate, Limits, over_budget
 SAMPLE = 4_000
 """Number of random arrivals in a first replay. A choice that may be listed is replayed with as many as `serve` takes."""
 
+CLEAR = 0.97
+"""Share of requests within the limits below which more arrivals do not change that a choice misses them."""
+
 MORE = 1.1
 """Factor by which the number of servers grows while their queue is above the limits."""
 
@@ -63,7 +66,7 @@ def under_load(one: Candidate, limits: Limits) -> tuple[dict[str, Any], float]:
     for count in (SAMPLE, queue.SAMPLE):
         times = queue.at_random(one.tried.server, lengths, limits.rate / one.choice["replicas"], count)
         met = times.met_fraction(limits.ttft_s, limits.tpot_s)
-        if met < queue.CLEAR:
+        if met < CLEAR:
             break
     first, later = queue.summary(times.ttft()), queue.summary(times.tpot())
     found = {"ttft_s": first[0], "ttft_p99_s": first[-1], "tpot_s": later[0], "tpot_p99_s": later[-1]}

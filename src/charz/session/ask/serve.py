@@ -428,8 +428,8 @@ def _on_devices(plans: Sequence[Plan], runs: Sequence[dict[str, Any]]) -> list[d
 
 def memory_of(server: Server, costs: dict[str, Any]) -> dict[str, float | None]:
     """Return weights, cache and whole memory of a device while as many requests run as the server lets run. [byte]"""
-    cache, peak = (costs[name] and costs[name](server.most) for name in ("cache_byte", "peak_byte"))
-    return {"weight_byte": costs["weight_byte"], "kv_cache_byte": cache, "peak_memory_byte": peak and max(peak, costs["prompt_byte"])}
+    weights, cache, peak = (costs[name] and costs[name](server.most) for name in ("weight_byte", "cache_byte", "peak_byte"))
+    return {"weight_byte": weights, "kv_cache_byte": cache, "peak_memory_byte": peak and max(peak, costs["prompt_byte"])}
 
 
 @dataclass(frozen=True, slots=True)

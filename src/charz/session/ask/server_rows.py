@@ -162,7 +162,7 @@ def served(
         "is_simulated": alone["is_simulated"],
         "engine_version": alone.get("engine_version"),
         "kv_precision": alone.get("kv_precision"),
-        "weight_byte": steps[0].get("weight_byte"),
+        "weight_byte": _bytes(batches, steps, "weight_byte"),
         "cache_byte": _bytes(batches, steps, "cache_byte"),
         "peak_byte": _bytes(batches, steps, "peak_memory_byte"),
         "prompt_byte": max((r["peak_memory_byte"] for r in (alone, full) if r.get("peak_memory_byte") and r["batch"] <= most), default=0.0),
