@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,16 +99,20 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_beside_a_simulation(case: str) -> None:
-    """Means agree within 5 % and p99 within 10 % with a simulation of every step, with arrivals of its own."""
+    """Means agree within 5 % and p99 within 10 % with simulations of every step, with arrivals of their own."""
     rate, answers, changed = CASES[case]
     given = {"prompt_s": 0.05, "first_s": 0.05, "chunk_s": 0.0, "most_prompts": 1.0} | changed
     server = Server(SERVER.step_s, float(np.mean(answers)) - 1.0, most=50.0, **given)  # type: ignore[arg-type]
     times = queue.at_random(server, queue.Lengths([1.0] * len(answers), answers), rate)
     after = given["first_s"] - given["prompt_s"] - given["chunk_s"]
-    known = simulate(
-        rate=rate, step=lambda n: 0.01 + 0.001 * n, answers=answers, prompt=given["prompt_s"], chunk=given["chunk_s"],
-        most_prompts=int(given["most_prompts"]), after=after, slots=50, count=40_000, seed=7,
-    )  # fmt: skip
+    found = [
+        simulate(
+            rate=rate, step=lambda n: 0.01 + 0.001 * n, answers=answers, prompt=given["prompt_s"], chunk=given["chunk_s"],
+            most_prompts=int(given["most_prompts"]), after=after, slots=50, count=20_000, seed=seed,
+        )
+        for seed in range(7, 11)
+    ]  # fmt: skip
+    known = {name: np.hstack([one[name] for one in found]) for name in ("ttft", "tpot", "whole")} | {"busy": np.mean([one["busy"] for one in found])}
     for name, values in (("ttft", times.ttft()), ("tpot", times.tpot()), ("whole", times.whole())):
         mean, _, _, late = queue.summary(values)
         assert mean == pytest.approx(known[name].mean(), rel=0.05), name
@@ -171,6 +176,16 @@ def test_the_largest_rate_within_the_time_of_a_token() -> None:
     assert found is not None
     assert queue.at_random(pair, lengths, found).met_fraction(None, 0.012) >= queue.MET
     assert queue.at_random(pair, lengths, 1.03 * found).met_fraction(None, 0.012) < queue.MET
+
+
+def test_slots_that_do_not_matter_change_no_time() -> None:
+    """Sixteen requests run at most: servers of 40 and 50 slots, which have other capacities, replay the same arrivals, and a higher rate waits longer."""
+    fifty = Server(Curve([1.0, 64.0], [0.01, 0.02]), steps=100.0, prompt_s=0.02, first_s=0.02, most=50.0)
+    lengths = queue.Lengths([1.0], [101])
+    times = [queue.at_random(replace(fifty, most=most), lengths, 6.0) for most in (40.0, 50.0)]
+    assert times[0].last_s == times[1].last_s
+    late = [queue.summary(queue.at_random(fifty, lengths, rate).tpot())[-1] for rate in (4.0, 5.0, 6.0, 6.05, 6.1)]
+    assert late == sorted(late)
 
 
 def test_random_arrivals_have_the_rate_asked_for() -> None:

@@ -37,7 +37,7 @@ TEXTS = {
     "kv_cache_byte": "KV cache on a device of as many requests as slots, which the server reserves. [byte]",
     "peak_memory_byte": "Memory of a device with as many requests as slots, the share that the server leaves free included. [byte]",
     "million_output_tokens_usd": "Price of all devices while they generate a million tokens at this rate, prompts and idle time included. [USD]",
-    "saturated_million_output_tokens_usd": "The same with all slots taken: a lower bound, since times at that rate may exceed the limits. [USD]",
+    "saturated_million_output_tokens_usd": "The same with all slots taken: a lower bound for these slots, whose times may exceed the limits. [USD]",
 }
 """Descriptions of columns that `serving_split` lacks, or has for one server."""
 

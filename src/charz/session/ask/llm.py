@@ -366,6 +366,8 @@ class Llm(Core):
         most = max(run["batch"] for run in question.runs)
         for line in (*tried.crowded(found.choices, most), *found.alone, *accuracy.lines(self.connection(), found.choices)):
             self.messages.remark(line)
+        if limits.rate is None and found.choices and (limits.ttft_s, limits.tpot_s) != (None, None):
+            self.messages.remark("times are those of a prompt alone and of a step: under load the prompts of others lengthen both; --rate judges that")
         if limits.rate and found.choices:
             run = question.runs[0]
             options = {"backend": question.backends, "version": run["engine_version"], "kv-precision": run["kv_precision"]}
@@ -383,7 +385,7 @@ class Llm(Core):
         if "saturated_million_output_tokens_usd" in found.columns():
             self.messages.remark(
                 "compare by million output tokens cost first: all devices at your rate, prompts and idle time included; the saturated cost is that of"
-                " the same servers at their largest rate, a lower bound"
+                " the same servers at their largest rate with these slots, a lower bound"
             )
 
     def _launched(self, answered: Rows, degrees: Mapping[str, Mapping[str, int]], engine: str, asked: Sequence[mix.Mix]) -> Rows:

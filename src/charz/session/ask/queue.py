@@ -23,10 +23,10 @@ SAMPLE = 10_000
 """Least number of requests in a sample of random arrivals."""
 TURNS = 40
 """Number of requests in a sample for each that runs on average."""
-NEAR = 0.5
-"""Idle share of the capacity below which a sample is longer, in inverse proportion: queues persist longer there."""
-LONGEST = 4.0
-"""Largest factor by which a sample is longer."""
+NEAR = 0.3
+"""Idle share of the capacity below which a sample is `LONGER`: queues persist longer there."""
+LONGER = 4.0
+"""Factor by which such a sample is longer."""
 ENDS = 0.1
 """Share of a sample of random arrivals that is left out at its start, where the server is empty, and at its end, where it empties."""
 ROUNDS = 10
@@ -128,10 +128,11 @@ def summary(values: Sequence[float]) -> tuple[float | None, ...]:
 
 
 def at_random(server: Server, lengths: Lengths, rate_per_s: float, sample: int = SAMPLE, turns: int = TURNS) -> Times:
-    """Replay random arrivals at a rate below the server's capacity: at least `sample` requests, and `turns` for each that runs on average."""
+    """Replay random arrivals at a rate below the server's capacity: at least `sample` requests, and `turns` for each that runs on average. Their
+    number is `sample` times a power of two, so that similar loads, and servers whose slots do not matter, have the same arrivals."""
     idle = 1.0 - rate_per_s / server.capacity
-    longer = min(max(NEAR / idle, 1.0), LONGEST)
-    count = int(max(sample, turns * at_rate(server, rate_per_s).batch) * longer)
+    least = max(sample, turns * at_rate(server, rate_per_s).batch) * (LONGER if idle < NEAR else 1.0)
+    count = sample * 2 ** math.ceil(math.log2(least / sample))
     arrived, now = [], 0.0
     for gap in _gaps(count):
         now += gap / rate_per_s
