@@ -52,7 +52,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def test_what_a_request_keeps(bench: Bench) -> None:
     """Keys and values of 2 heads of 16 in one layer, in two bytes. A state of 8 heads of 16 x 16 in four bytes, and 4 places of
     128 + 2 x 16 channels in two. Of an encoder 20 positions of keys and values of 32 in two layers."""
-    query = "SELECT model, kv_cache_token_byte, lasting_cache_byte, ttft_s > 0 AND tpot_s > 0 FROM llm_serving ORDER BY model"
+    query = "SELECT model, kv_cache_token_byte, lasting_cache_byte, batch_ttft_s > 0 AND tpot_s > 0 FROM llm_serving ORDER BY model"
     assert bench.rows(query) == [
         ("scan", 2 * 2 * 16 * 2, 8 * 16 * 16 * 4 + 160 * 4 * 2, True),
         ("sound", 2 * 2 * 32 * 2, 2 * 2 * 20 * 32 * 2, True),
