@@ -43,7 +43,7 @@ SELECT
     COALESCE(s.is_misread, FALSE) AS is_misread,
     -- Algorithm of a GPU library (`depthwise_call`, `convolution_call`); null for the algorithm that the layout's efficiency rows describe.
     s.algorithm,
-    -- True if the rows of both operands of a linear layer evict one another from a first-level cache (`linear_call`).
+    -- True if a linear layer has rows so long that loading an operand drops the other one from the first-level cache (`linear_call`).
     COALESCE(s.is_aliased, FALSE) AS is_aliased,
     s.convolution_reorder_byte,
     s.linear_reorder_byte,

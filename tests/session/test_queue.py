@@ -188,6 +188,15 @@ def test_slots_that_do_not_matter_change_no_time() -> None:
     assert late == sorted(late)
 
 
+def test_samples_are_longer_near_the_capacity_and_for_many_requests() -> None:
+    """Up to 0.7 of the capacity a sample has 10,000 requests, above it 40,000, and forty for each of 300 that run are rounded up to 20,000."""
+    one = Server(Curve([1.0], [0.01]), steps=0.0, prompt_s=0.05, first_s=0.05, most=50.0)
+    counts = [len(queue.at_random(one, queue.Lengths([1.0], [1]), load * one.capacity).arrived_s) for load in (0.5, 0.69, 0.71)]
+    assert counts == [10_000, 10_000, 40_000]
+    many = Server(Curve([1.0], [0.01]), steps=300.0, prompt_s=1e-4, first_s=1e-4, most=10_000.0)
+    assert len(queue.at_random(many, queue.Lengths([1.0], [301]), 100.0).arrived_s) == 20_000
+
+
 def test_random_arrivals_have_the_rate_asked_for() -> None:
     """The gaps of a sample have a mean of nearly 1, in the same random order at every rate, and requests that are alike are not shuffled."""
     gaps = queue._gaps(1000)

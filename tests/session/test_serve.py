@@ -406,3 +406,4 @@ def test_a_server_that_does_not_fit_tells_the_devices_that_may() -> None:
     assert server_rows.lacking(rows, 8).endswith("try --devices 32 --pipeline 4 or more")
     assert server_rows.lacking([{"peak_memory_byte": 1.0, "device_byte": 2.0}], 1) == "where no request fits or the step has no time"
     assert server_rows.lacking([], 1) == "where no request fits or the step has no time"
+    assert (server_rows.least_byte(rows), server_rows.least_byte([])) == (170 * 2.0**30, float("inf"))
