@@ -3,8 +3,8 @@
 The contract: one file per relation or macro with its name, a description, a grain, a text and a unit for each column, outputs of plain
 types. The layers: a relation reads its own layer or an earlier one, one without readers is a report, and a maintained table depends on
 parts or on runs alone. The sums: each contains the terms of its kinds and nothing else, and no mechanism redefines a column. The
-dialect: layers 3 to 6 run in DuckDB and Spark alike. Numbers typed in a file (`typed_numbers`) are listed: most belong into a row with
-a source.
+dialect: layers 3 to 6 run in DuckDB and Spark alike. The option `--numbers` lists numbers typed in
+a file (`typed_numbers`): most belong into a row with a source.
 """
 
 from __future__ import annotations
@@ -427,9 +427,8 @@ def main() -> int:
         problems = [error.line]
     for problem in problems:
         print(problem)
-    if not problems:
-        for number in typed_numbers():
-            print(f"number: {number}")
+    for number in typed_numbers() if "--numbers" in sys.argv else ():
+        print(f"number: {number}")
     print(f"{len(problems)} problems in {len(views.files(views.ROOT))} files", file=sys.stderr)
     return 1 if problems else 0
 

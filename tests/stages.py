@@ -1,7 +1,7 @@
 """Tests that are too expensive for their stage, and the stages that they move to.
 
     CHARZ_TEST_COSTS=/tmp/costs.tsv .venv/bin/pytest -m 'not anew'    # or the default stage alone
-    python -m tests.stages /tmp/costs.tsv 0.16 [/tmp/more.tsv 0.13 ...]    # U of that machine in seconds (a run's summary prints it)
+    python -m tests.stages /tmp/costs.tsv 0.32 [/tmp/more.tsv 0.26 ...]    # U of that machine in seconds (a run's summary prints it)
 
 A test function above `DEFAULT_U`, over all its cases, leaves the default stage for the full stage. Above `FULL_U` the full stage
 keeps its cheapest case, if that costs no more, and the broad stage runs the others. `expensive.csv` lists these functions.
@@ -15,8 +15,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-DEFAULT_U = 16.0
-FULL_U = 30.0
+DEFAULT_U = 8.0
+FULL_U = 15.0
 KEPT_IN_DEFAULT = {
     "tests/cli/test_options.py::test_a_command_prints_what_its_method_returns": "runs every command once",
     "tests/report/test_golden.py::test_rows_are_those_of_the_golden_table": "compares answers with the golden table",
@@ -90,7 +90,7 @@ def main(*given: str) -> None:
             table[function] = {
                 "test": function,
                 "cases": str(len(found)),
-                "u": str(round(total)),
+                "u": f"{total:.1f}",
                 "kept": case if is_kept else "",
             }
     with LISTED.open("w", newline="") as rows:

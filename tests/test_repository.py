@@ -231,7 +231,7 @@ def test_a_skipped_test_fails_where_nothing_may_be_missing(tmp_path: Path, ci: s
     """The files have one test for each outcome."""
     for outcome, body in bodies.items():
         (tmp_path / f"test_{outcome}.py").write_text(f"import pytest\n{body}\n")
-    for name in ("conftest.py", "cost.py"):
+    for name in ("conftest.py", "cost.py", "stages.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--import-mode=importlib", "--continue-on-collection-errors", "-rA"]
     done = subprocess.run(
