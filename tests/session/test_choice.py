@@ -167,8 +167,9 @@ def test_a_choice_of_two_devices_is_compared_with_two_servers_of_one() -> None:
     (line,) = found.alone
     told = "one in bf16: 2 servers of one device, in place of tp2 at the same price, serve at most 3.33 instead of 2.78 requests a second, with "
     assert line.startswith(told)
-    alone = at_rate(Server(Curve([1.0, 2.0, 4.0], [0.010, 0.012, 0.020]), 100.0, 0.1, 0.1, 4.0), 0.25)
-    assert f"with {1e3 * alone.step_s:.1f} ms instead of {1e3 * found.choices[0]['tpot_s']:.2f} ms a token" in line
+    server = Server(Curve([1.0, 2.0, 4.0], [0.010, 0.012, 0.020]), 100.0, 0.1, 0.1, 4.0)
+    alone = queue.summary(queue.at_random(server, queue.Lengths([1.0], [OUTPUT]), 0.25).tpot())[0]
+    assert f"with {1e3 * alone:.1f} ms instead of {1e3 * found.choices[0]['tpot_s']:.2f} ms a token" in line
     (missed,) = chosen(both, Limits(OUTPUT, rate=0.5, tpot_s=0.009, devices=(2,))).alone
     assert missed == "one in bf16: 2 servers of one device, in place of tp2 at the same price, do not meet the limits"
     assert chosen(ONE, Limits(OUTPUT, rate=0.5, devices=(2,))).alone == []
@@ -252,6 +253,23 @@ def test_the_cheapest_split_of_a_part_is_its_choice() -> None:
     assert [row["split"] for row in choose([*ONE, *wasteful, *faster], tpot=0.009)] == ["tp2"]
 
 
+def test_a_choice_is_the_cheapest_of_the_splits_asked_alone() -> None:
+    """Random arrivals need more than ten devices with prompts of 100 ms, and two where two devices share a prompt of 45 ms. Times of splits of
+    equal cost decide by the replayed queue."""
+    limits = Limits(OUTPUT, rate=2.0, ttft_s=0.15, tpot_s=0.04)
+    steps = {1: 0.010, 2: 0.011, 4: 0.013, 8: 0.017, 16: 0.025}
+    fast = {batch: 0.9 * step_s for batch, step_s in steps.items()}
+    halves = {
+        "one": rows("part", 1, steps, 0.1), "tp2": rows("part", 2, steps, 0.045, "tp2"), "pp2": rows("part", 2, steps, 0.045, "pp2", stages=2),
+        "tp4": rows("part", 4, fast, 0.03, "tp4"), "dp2": rows("part", 2, fast, 0.045, "dp2 ep2"),
+    }  # fmt: skip
+    alone = {name: chosen(found, limits).choices[0] for name, found in halves.items()}
+    (together,) = chosen([row for found in halves.values() for row in found], limits).choices
+    assert alone["one"]["devices"] > 2 * alone["tp2"]["devices"]
+    assert order(together) == min(order(choice) for choice in alone.values())
+    assert together["devices"] == 2
+
+
 def test_a_budget_bounds_the_rent() -> None:
     """One device costs 0.001 dollars a second, 3.6 an hour."""
     (found,) = choose(ONE, budget=3.7)
@@ -298,7 +316,7 @@ def record(hardware: str, usd: float | None, devices: int = 1, tpot_s: float = 0
         (record("b", 2.3101, tpot_s=0.03), "a is better: 20.0 ms instead of 30.0 ms a token"),
         (record("b", 2.3101), "a ties in cost, devices and times"),
         (record("b", 2.5, devices=2), "a is better than tp2: 2.31 instead of 2.50 USD a million tokens, 1 instead of 2 devices"),
-        (record("b", None), "a is better: 2.31 instead of an unknown number of USD a million tokens"),
+        (record("b", None), "a is better: b has no known price (--rent states one)"),
     ],
 )
 def test_a_reason_shows_a_difference(choice: dict[str, Any], told: str) -> None:
@@ -409,3 +427,20 @@ def test_the_order_of_a_sum_decides_nothing(ratio: float) -> None:
     slow = [row | {"million_tokens_usd": row["million_tokens_usd"] * ratio} for row in rows("slow", 1, {1: 0.010, 2: 0.018, 4: 0.030}, prompt_s=0.2)]
     found = choose([*rows("fast", 1, {1: 0.005, 2: 0.009, 4: 0.015}, prompt_s=0.1), *slow], rate=1.0, tpot=0.05)
     assert [choice["hardware"] for choice in found] == ["fast"]
+
+
+def test_of_equal_costs_the_replayed_times_decide() -> None:
+    """The closed form finds two servers of one device faster by the mean time of a token. In the replay prompts of 100 ms interrupt their steps for
+    longer than those of 60 ms on two devices."""
+    both = [*ONE, *rows("one", 2, {1: 0.0104, 2: 0.0107, 4: 0.0112}, 0.06, "tp2")]
+    limits = Limits(OUTPUT, rate=0.5, devices=(2,))
+    closed = {
+        one.allowed[0]["split"]: one.choice(limits)
+        for steps in (both[: len(ONE)], both[len(ONE) :])
+        if (one := Tried.of(steps[:-1], steps[-1], steps[-1], limits, {}))
+    }
+    assert closed["one"] and closed["tp2"] and order(closed["one"]) < order(closed["tp2"])
+    (found,) = chosen(both, limits).choices
+    assert (found["split"], found["replicas"]) == ("tp2", 1)
+    (alone,) = chosen(ONE, limits).choices
+    assert found["tpot_s"] < alone["tpot_s"] and found["tpot_p99_s"] < alone["tpot_p99_s"]

@@ -8,20 +8,21 @@ limits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..quantities import quantity, significant, size
 from . import loaded, lost
-from .lost import Loss, bought, order
+from .lost import Loss, bought
 from .queue import MET
 from .server_rows import in_full_chunk
-from .tried import COLUMNS, MEANS, MEMORY, MOST_REPLICAS, QUEUED, Candidate, Limits, Tried, over_budget
+from .tried import COLUMNS, MEANS, MEMORY, MOST_REPLICAS, QUEUED, Limits, Splits, Tried
 
 TEXTS = {
     "load_fraction": "Rate of requests as a share of the largest one.",
     "ttft_p99_s": "Time to the first token that 99 % of the requests keep, from a replay of random arrivals. [s]",
     "tpot_p99_s": "Mean time of a later token that 99 % of the requests keep, from a replay of random arrivals. [s]",
+    "batch": "Number of requests that decode at once: with a rate, their mean number, raised to the next batch that was tried.",
     "slots": "Largest number of requests that a server runs at once in the replay, which its launch command sets.",
     "replicas": "Number of equal servers that share the requests.",
     "devices": "Number of devices of all servers.",
@@ -105,24 +106,19 @@ def chosen(
     servers: dict[tuple[Any, ...], list[Record]] = {}
     for row in rows:
         servers.setdefault(tuple(row[name] for name in lost.SERVER), []).append(row)
-    losses: list[Loss] = []
-    best: list[Candidate] = []
-    for server, of_server in sorted(servers.items(), key=lambda pair: str(pair[0])):
-        outcome = _cheapest(of_server, limits, chunks or {})
-        if isinstance(outcome, Loss):
-            losses.append(outcome)
-        else:
-            best.append(replace(outcome, choice=outcome.choice | {"price_kind": (kinds or {}).get(server[1])}))
-    front, beaten = loaded.settled(best, limits, servers)
-    losses += beaten
-    candidates = {tuple(one.choice[name] for name in lost.SERVER): one for one in best}
-    alone = [line for choice in front if (line := candidates[tuple(choice[name] for name in lost.SERVER)].compared(choice, limits))]
-    return Found(front, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))), alone)
+    ordered = sorted(servers.items(), key=lambda pair: str(pair[0]))
+    found = [_splits(server, of_server, limits, chunks or {}, (kinds or {}).get(server[1])) for server, of_server in ordered]
+    front, beaten = loaded.settled([one for one in found if isinstance(one, Splits)], limits, servers)
+    losses = [*(one for one in found if isinstance(one, Loss)), *beaten]
+    alone = [line for one in front if (line := loaded.compared(one, limits))]
+    choices = [one.choice for one in front]
+    return Found(choices, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))), alone)
 
 
-def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float | None]) -> Candidate | Loss:
-    """Return the cheapest choice among the splits of a server, or its loss."""
-    server = tuple(rows[0][name] for name in lost.SERVER)
+def _splits(
+    server: tuple[Any, ...], rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float | None], price_kind: str | None
+) -> Splits | Loss:
+    """Return the splits of a server within the limits without load, or the loss of a server that has none."""
     steps: dict[tuple[Any, ...], list[Record]] = {}
     prompts: dict[Any, list[Record]] = {}
     for row in rows:
@@ -143,18 +139,9 @@ def _cheapest(rows: Sequence[Record], limits: Limits, chunks: Mapping[str, float
     if not pairs:
         return _not_fitting(server, rows)
     tried = [one for each in pairs if (one := Tried.of(*each, limits, chunks)) is not None]
-    single = next((one for one in tried if one.allowed[0]["device_count"] == 1), None)
+    none = _why_none(server, pairs, limits)
     fits_alone = any(prompt["device_count"] == 1 for _, prompt, _ in pairs)
-    found: Candidate | None = None
-    for one in sorted(tried, key=lambda one: one.bound):
-        if found is not None and order(one.best) > order(found.choice):
-            continue
-        other = one.choice(limits)
-        if other is not None and (found is None or order(other) < order(found.choice)):
-            found = Candidate(other, one, single, fits_alone)
-    if found is None:
-        return _why_none(server, pairs, limits)
-    return over_budget(found.choice, limits) or found
+    return Splits(server, tried, none, price_kind, fits_alone) if tried else none
 
 
 def _not_fitting(server: tuple[Any, ...], rows: Sequence[Record]) -> Loss:

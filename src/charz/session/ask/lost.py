@@ -103,7 +103,7 @@ def _gains(better: Record, choice: Record, bound: str) -> list[str]:
     return [
         words
         for column, words in (
-            (COST, f"{_usd(better)} instead of {bound}{_usd(choice)} USD a million tokens"),
+            (COST, _dollars(better, choice, bound)),
             ("devices", f"{better['devices']} instead of {bound}{choice['devices']} devices"),
             ("tpot_s", f"{quantity(better['tpot_s'], 's')} instead of {quantity(choice['tpot_s'], 's')} a token"),
             ("ttft_s", f"{quantity(better['ttft_s'], 's')} instead of {quantity(choice['ttft_s'], 's')} to the first token"),
@@ -117,8 +117,10 @@ def _differs(words: str) -> bool:
     return not rest.removeprefix("at least ").startswith(f"{first} ")
 
 
-def _usd(choice: Record) -> str:
-    return "an unknown number of" if choice[COST] is None else significant(choice[COST])
+def _dollars(better: Record, choice: Record, bound: str) -> str:
+    if choice[COST] is None:
+        return f"{choice['hardware']} has no known price (--rent states one)"
+    return f"{significant(better[COST] or 0.0)} instead of {bound}{significant(choice[COST])} USD a million tokens"
 
 
 def named(server: tuple[Any, ...], servers: Iterable[tuple[Any, ...]]) -> str:

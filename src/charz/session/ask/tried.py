@@ -8,7 +8,7 @@ from typing import Any
 
 from charz.schema.errors import some
 
-from ..quantities import quantity, significant
+from ..quantities import quantity
 from . import lost, splits
 from .load import Curve, Load, Server, at_rate
 from .lost import HIGH_LOAD, Loss, order
@@ -130,13 +130,6 @@ class Tried:
             return _record(widest, self.fewest, rate, server.first_s, widest["latency_s"], limits.output, server, widest)
         return self.at_least(self.fewest, limits)
 
-    def at(self, replicas: int, limits: Limits) -> dict[str, Any] | None:
-        """Return times of so many servers within the limits: their mean times at the rate, or those of a full server without one."""
-        if limits.rate is None:
-            return {"tpot_s": self.allowed[-1]["latency_s"]}
-        found = self._load(replicas, limits)
-        return None if found is None else {"tpot_s": found.step_s}
-
     def at_least(self, fewest: int, limits: Limits) -> dict[str, Any] | None:
         """Find the smallest number of servers from `fewest` on that meets the limits."""
         if limits.rate is None:
@@ -197,30 +190,32 @@ def _record(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """The cheapest choice of a server, and its split."""
+class Splits:
+    """Splits of a server on a part."""
 
-    choice: dict[str, Any]
-    tried: Tried
-    alone: Tried | None = None
-    """Split of one device within the limits; None if the limits leave it out."""
+    server: tuple[Any, ...]
+    """Values of `lost.SERVER`."""
+    tried: Sequence[Tried]
+    """Splits within the limits without load."""
+    none: Loss
+    """Loss of the server if no split meets the limits at the rate."""
+    price_kind: str | None = None
     fits_alone: bool = False
     """True if one device has room for a request."""
 
-    def compared(self, choice: Record, limits: Limits) -> str | None:
-        """Tell what as many servers of one device do as the choice has devices, for the same price; None if it has servers of one device, or if the
-        model does not fit one."""
-        if choice["device_count"] == 1 or not self.fits_alone:
-            return None
-        count, where = choice["devices"], f"{choice['hardware']} in {choice['precision']}"
-        many = choice["split"] if choice["replicas"] == 1 else f"{choice['replicas']} x {choice['split']}"
-        found = None if self.alone is None else self.alone.at(count, limits)
-        if self.alone is None or found is None:
-            return f"{where}: {count} servers of one device, in place of {many} at the same price, do not meet the limits"
-        most, mine = count * self.alone.server.capacity, choice["replicas"] * self.tried.server.capacity
-        times = f"{quantity(found['tpot_s'], 's')} instead of {quantity(choice['tpot_s'], 's')} a token"
-        served = f"serve at most {significant(most)} instead of {significant(mine)} requests a second"
-        return f"{where}: {count} servers of one device, in place of {many} at the same price, {served}, with {times}"
+    @property
+    def alone(self) -> Tried | None:
+        """Split of one device within the limits; None if the limits leave it out."""
+        return next((one for one in self.tried if one.allowed[0]["device_count"] == 1), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A choice of a server, and its split."""
+
+    choice: dict[str, Any]
+    tried: Tried
+    of: Splits
 
 
 def replayed(row: Mapping[str, Any], degrees: Mapping[str, Mapping[str, int]], limits: Limits, prompt: int, named: Collection[str]) -> str:
