@@ -3,8 +3,8 @@
 Every operator between a trained weight and an output gets a backward operator, in reverse order. It
 reads the gradients of its results and the forward tensors that its formula needs (which therefore
 stay in memory until then), and writes a gradient for each input that has one. A matrix product
-becomes two: the gradient of the left side (N and K exchanged) and of the right side (M and K exchanged),
-or only the needed one where the other operand is frozen. The gradients of a tensor with several readers are
+becomes two: the gradient of the left side (N and K exchanged; `_image_gradient` for convolutions) and of the right
+side (M and K exchanged), or only the needed one where the other operand is frozen. The gradients of a tensor with several readers are
 added. The optimizer's step is not included.
 
 The operators of a checkpoint run again before its own backward, from its inputs: in order, up to the
@@ -29,7 +29,7 @@ from charz.schema.errors import CharzError
 from ..compile.rules import Classes
 from ..graph import BACKWARD, GRADIENT, Graph, GraphOperator, GraphTensor, Step, dims
 from ..operators.elementwise import FLOPS_PER_ELEMENT
-from .symbolic import polynomial, product, scaled
+from .symbolic import NotPolynomialError, polynomial, product, ratio, scaled
 
 FACTORS = {"norm": 2.0, "batch_norm": 2.0, "softmax": 0.8, "rnn": 2.0}
 """Backward FLOPs over forward FLOPs, by class: a norm's gradient needs two more sums and a blend;
@@ -357,6 +357,9 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
             steps += _recurrent(step, step.left_tensor_id in targets)
         elif step.step_class == "gemm":
             for side in _sides(operator, step, operands, targets):
+                if side == "left" and "taps" in q:
+                    steps.append(_image_gradient(step))
+                    continue
                 m, n, k = ("m", "k", "n") if side == "left" else ("k", "n", "m")
                 steps.append(_gemm(f"{step.step}_{side}", step, m, n, k))
         elif step.step_class == "vector":
@@ -368,6 +371,26 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
         else:
             steps.append(step)
     return steps or [Step("main", "move", {"threads": {(0, 0, 0): 0.0}})]
+
+
+def _image_gradient(step: Step) -> Step:
+    """Return the gradient of a convolution's input as an implicit GEMM, with as many multiplications as the forward pass: M = B * input pixels,
+    N = input channels a group, K = output channels a group * kernel positions that reach a pixel (CUTLASS, implicit_gemm_convolution.md). M is
+    B * output pixels where the input is not known or this K is no integer."""
+    q = step.quantities
+    channels = polynomial(ratio(q["k"], q["taps"]))
+    m, k = q["m"], polynomial(product(q["n"], q["taps"]))
+    if "image" in q:
+        try:
+            pixels = polynomial(ratio(q["image"], product(q["groups"], channels)))
+            reached = ratio(product(m, k), pixels)
+        except NotPolynomialError:
+            reached = pixels = {}
+        if isinstance(reached, int):
+            m, k = pixels, polynomial(reached)
+    image = {"image": polynomial(product(q["groups"], q["m"], q["n"]))} if "image" in q else {}
+    threads = polynomial(product(q["groups"], m, channels))
+    return Step(f"{step.step}_left", "gemm", {**q, **image, "m": m, "n": channels, "k": k, "threads": threads})
 
 
 def _recurrent(step: Step, needs_first: bool) -> list[Step]:

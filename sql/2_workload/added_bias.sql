@@ -10,9 +10,10 @@ SELECT
     -- Result of the convolution.
     MIN(r.tensor_id) AS result_tensor_id
 FROM operator AS o
--- Operands in the order of the call: input, weight, bias.
+-- Operands in the order of the call: input, weight, bias. A gradient reads other tensors and adds no bias.
 INNER JOIN edge AS e ON e.model = o.model AND e.consumer_operator_id = o.operator_id AND e.position = 2
 INNER JOIN tensor AS r ON r.model = o.model AND r.producer_operator_id = o.operator_id
 INNER JOIN operator_class AS c ON c.operator_class = o.operator_class AND c.is_convolution
+WHERE NOT o.is_backward OR o.is_repeated
 GROUP BY o.model, o.operator_id, e.tensor_id
 

@@ -29,6 +29,34 @@ def test_two_products_but_one_for_the_first_layer(lowered, rules):
     assert [g.value(first, q, batch=4) for q in ("m", "n", "k")] == [10, 20, 4]
 
 
+@pytest.mark.parametrize(
+    ("options", "pixels", "channels", "depth"),
+    [
+        ({"kernel_size": 3, "padding": 1}, 16 * 16, 8, 12 * 9),
+        ({"kernel_size": 3, "padding": 1, "stride": 2}, 16 * 16, 8, 12 * 9 // 4),
+        ({"kernel_size": 1, "stride": 2}, 16 * 16, 8, 12 // 4),
+        ({"kernel_size": 3, "padding": 1, "groups": 4}, 16 * 16, 2, 3 * 9),
+        # 7 of 16 positions are reached: 49 of 256 pixels, and 12 * 9 * 49 / 256 is no integer.
+        ({"kernel_size": 3, "stride": 2}, 7 * 7, 8, 12 * 9),
+        ({"kernel_size": 3, "padding": 2, "dilation": 2}, 16 * 16, 8, 12 * 9),
+    ],
+)
+def test_the_gradient_of_an_image_is_an_implicit_product(lowered, rules, options, pixels, channels, depth):
+    """The second layer's input has a gradient with a row for each pixel and a column for each channel. `groups` of products
+    have as many multiplications as the forward pass; a weight's gradient has the pixels of the result as its depth."""
+    g = lowered(nn.Sequential(nn.Conv2d(3, 8, 1), nn.Conv2d(8, 12, **options)), torch.empty(2, 3, 16, 16))
+    (_, forward) = [o for o in g.graph.operators if o.operator_class == "conv"]
+    add_backward(g.graph, rules.classes)
+    last, first = [o for o in g.graph.operators if o.aten_operator == "charz.backward.aten.conv2d.default"]
+    assert [g.value(last, q, "main_left", batch=5) for q in ("m", "n", "k")] == [5 * pixels, channels, depth]
+    assert g.value(last, "threads", "main_left", batch=5) == 5 * pixels * channels * options.get("groups", 1)
+    for side in ("main_left", "main_right"):
+        assert g.value(last, "macs", side, batch=5) == g.value(forward, "macs", "main", batch=5)
+        sizes = [g.value(last, q, side, batch=5) for q in ("groups", "m", "n", "k")]
+        assert torch.tensor(sizes).prod().item() == g.value(last, "macs", side, batch=5)
+    assert [step.step for step in first.steps] == ["main_right"]
+
+
 def test_every_weight_gets_a_gradient_as_large_as_itself(lowered, rules):
     g = lowered(nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU()), torch.empty(2, 3, 8, 8))
     add_backward(g.graph, rules.classes)
