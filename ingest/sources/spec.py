@@ -106,7 +106,7 @@ def of_database(text: str, is_trusted: bool) -> Spec:
     if would:
         raise CharzError(
             "what a database names runs only if you trust it", spec.shown, f"to make this model again would {would} it",
-            "--trust does so, if you trust who wrote the file",
+            f"name {spec.shown} to take your own, or --trust if you trust who wrote the database",
         )  # fmt: skip
     return spec
 

@@ -376,7 +376,7 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
 def _image_gradient(step: Step) -> Step:
     """Return the gradient of a convolution's input as an implicit GEMM, with as many multiplications as the forward pass: M = B * input pixels,
     N = input channels a group, K = output channels a group * kernel positions that reach a pixel (CUTLASS, implicit_gemm_convolution.md). M is
-    B * output pixels where the input is not known or this K is no integer."""
+    B * output pixels where the input is not known or this K is a fraction."""
     q = step.quantities
     channels = polynomial(ratio(q["k"], q["taps"]))
     m, k = q["m"], polynomial(product(q["n"], q["taps"]))

@@ -315,6 +315,8 @@ class Run:
         layouts = {r["operator_id"]: r["layout"] for r in formats if r["layout"] != "view"}
         for operator_id, operator in sorted(self.operators.items()):
             bias = self.facts.where("edge", consumer_operator_id=operator_id, position=2)
+            if operator["is_backward"] and not operator["is_repeated"]:
+                continue
             if self.classes[operator["operator_class"]]["is_convolution"] and bias and operator_id in self.home:
                 result = min(t["tensor_id"] for t in self.facts.where("tensor", producer_operator_id=operator_id))
                 layout = layouts.get(operator_id, self.layout)

@@ -94,12 +94,13 @@ def test_what_fits_nowhere_tells_the_memory() -> None:
     row = {"hardware": "p", "room_byte": 24 * 2.0**30, "is_fitting": False, "repeated": "none", "frozen": None}
     rows = [row | {"needed_byte": need * 2.0**30} for need in (136, 135)]
     (line,) = train.lacking(rows)
-    assert line.startswith("nothing fits: p needs 135 GiB a device and has 24.0 GiB; less need --devices")
+    assert line.startswith("nothing fits: p needs 135 GiB a device and has 24.0 GiB, without the driver's share; less need --devices")
     assert line.endswith("less need --devices 8 --zero 3, or --adapter 16 --frozen nf4")
     # A stated recomputation that is not full has room left; weights that are frozen already do not.
     assert "less need --recompute full, or --devices" in train.lacking(rows, ["none"])[0]
     (line,) = train.lacking([row | {"repeated": "full", "frozen": "nf4"} for row in rows], ["full"])
-    assert line.endswith("a device with full recomputation and has 24.0 GiB; less need --devices 8 --zero 3, or a smaller --batch or --sequence")
+    assert " needs 135 GiB a device with full recomputation and has 24.0 GiB, without the driver's share; " in line
+    assert line.endswith("; less need --devices 8 --zero 3, or a smaller --batch or --sequence")
     assert train.lacking([*rows, rows[0] | {"is_fitting": True}]) == train.lacking([]) == []
 
 

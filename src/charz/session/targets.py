@@ -31,6 +31,12 @@ class Targets(Opened):
             return name
         raise unknown_name("model", name, known, f"`charz ingest {name}` adds it, `charz models` lists the ingested models")
 
+    def say_states_left_out(self, model: str) -> None:
+        """Report that the memory of a run of a training step contains no states of the optimizer."""
+        query = "SELECT model FROM model WHERE model = ? AND is_training"
+        for (name,) in self.connection().execute(query, [model]).fetchall():
+            self.messages.remark(f"memory leaves out the states of the optimizer; `charz train {name.removesuffix(',train')}` adds them")
+
     def _check_computes(self, models: Sequence[str]) -> None:
         """Raise `CharzError` for a named model without kernels. If no model is named, report all models of the file without kernels."""
         query = "SELECT model FROM model ANTI JOIN kernel USING (model) ORDER BY model"

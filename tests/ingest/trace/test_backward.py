@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from oracle.database import Bench
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -36,7 +37,7 @@ def test_two_products_but_one_for_the_first_layer(lowered, rules):
         ({"kernel_size": 3, "padding": 1, "stride": 2}, 16 * 16, 8, 12 * 9 // 4),
         ({"kernel_size": 1, "stride": 2}, 16 * 16, 8, 12 // 4),
         ({"kernel_size": 3, "padding": 1, "groups": 4}, 16 * 16, 2, 3 * 9),
-        # 7 of 16 positions are reached: 49 of 256 pixels, and 12 * 9 * 49 / 256 is no integer.
+        # 12 * 9 * 49 / 256 is a fraction, so the rows are the pixels of the result.
         ({"kernel_size": 3, "stride": 2}, 7 * 7, 8, 12 * 9),
         ({"kernel_size": 3, "padding": 2, "dilation": 2}, 16 * 16, 8, 12 * 9),
     ],
@@ -146,3 +147,13 @@ def test_a_layer_before_a_recurrence_has_its_gradient(lowered, rules):
     lstm = gradients(g)["aten.lstm.input"]
     assert g.value(lstm, "macs", "input_left") == g.value(lstm, "macs", "input_right") == 5 * 3 * 6 * 32
     assert g.value(lstm, "macs", "recurrent_left") == 4 * 3 * 8 * 32
+
+
+def test_no_gradient_adds_a_bias(lowered, rules):
+    """The first layer has a bias, the second one none. The third operand of a gradient is a weight."""
+    g = lowered(nn.Sequential(nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3, bias=False)), torch.empty(2, 3, 16, 16))
+    add_backward(g.graph, rules.classes)
+    with Bench(("added_bias",)) as made:
+        made.add_graph(g.graph, "biased")
+        assert made.rows("SELECT operator_id FROM added_bias") == [(0,)]
+    assert all(len(o.reads) >= 3 for o in g.graph.operators if o.is_backward and o.operator_class == "conv")

@@ -43,7 +43,7 @@ TEXTS = {
 """Descriptions of columns that `serving_split` lacks, or has for one server."""
 
 READ = (
-    *(name for name in COLUMNS if name not in TEXTS or name in MEMORY),
+    *(name for name in COLUMNS if name not in TEXTS or name in (*MEMORY, "batch")),
     "tokens_per_s", "million_tokens_usd", "phase", "samples", "latency_s", "pass_s", "data", "scenario_id", "device_byte", "free_byte",
 )  # fmt: skip
 """Columns of `serving_split` that a choice needs."""

@@ -158,7 +158,8 @@ def command(flags: Sequence[Record], row: Record, numbers: Record, stored: str |
     words, notes = written(by_setting, values, numbers)
     if any("{length}" in (flag["words"] or "") for flag in by_setting.get("length", {}).values()):
         told = f"the longest request is rounded up to {numbers['length']:,} tokens, a multiple of {ROUNDED}"
-        notes.append(f"{told}; the requests at once are those of your lengths")
+        notes.append(f"{told}; a server refuses more than the max_position_embeddings of its checkpoint, which charz does not know")
+        notes.append("the requests at once are those of your lengths")
     if stored is not None and stored not in HALVES and row["precision"] in HALVES:
         notes.append(f"the checkpoint is stored in {stored}, and a server loads it so: a run in {row['precision']} needs a converted checkpoint")
     return words, [*notes, *(flag["note"] for flag in by_setting.get("assumed", {}).values())]

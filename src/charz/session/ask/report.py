@@ -310,6 +310,8 @@ class Report(Core):
         if section == "checks":
             scoped, keys = self.target(question, "model_report")
             return replace(_checks(scoped, keys), header=header([keys]))
+        if section in ("run", "memory", "fits", "largest_batch"):
+            self.say_states_left_out(model)
         if section in first_screen.FIRST:
             return self._first(question, section, top, devices is not None and devices > 1)
         view = _SECTIONS[section][0]

@@ -97,7 +97,7 @@ _SAVING = f"QUALIFY recompute <> 'selective' OR peak_memory_byte < COALESCE({_PL
 """Clause that leaves out selective recomputation where it saves no memory over none."""
 
 _HIDDEN = (
-    _PLAIN, "device_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting", "frozen_precision AS frozen",
+    _PLAIN, "device_byte - context_byte AS room_byte", "peak_memory_byte AS needed_byte", "fits_device AS is_fitting", "frozen_precision AS frozen",
     "recompute AS repeated", "tensor * pipeline AS shares", "micro_batches AS rounds", "step_s AS whole_step_s",
     *(f"{name} AS known_{name}" for name in (*trainer.READ, "global_batch")),
 )  # fmt: skip
@@ -286,13 +286,15 @@ class Train(Core):
 
     def _trained_names(self, models: list[str]) -> list[str]:
         """Append `,train` to the names of models whose backward pass the file has under that name."""
-        known = dict(self.connection().execute("SELECT model, is_training FROM model").fetchall())
+        rows = self.connection().execute("SELECT model, is_training, source FROM model").fetchall()
+        known = {model: is_training for model, is_training, _ in rows}
+        sources = {model: source for model, _, source in rows}
         found = [name if known.get(name, True) else f"{name},train" for name in models]
         found = [f"{name},train" if name not in known and f"{name},train" in known else name for name in found]
         for name in found:
             if name not in known:
                 plain = name.removesuffix(",train")
-                raise CharzError("no backward pass", plain, next=f"`charz ingest {plain} --train` adds one")
+                raise CharzError("no backward pass", plain, next=f"`charz ingest {sources.get(plain, plain)} --train` adds one")
         return found
 
     def _check_name(self, table: str, name: str) -> None:
@@ -320,7 +322,7 @@ def lacking(rows: Sequence[Mapping[str, Any]], stated: Sequence[str] = ()) -> li
     done = f" with {least['repeated']} recomputation" if least["repeated"] in RECOMPUTED[1:] else ""
     less = ["--recompute full"] if stated and least["repeated"] != "full" else []
     less += ["--devices 8 --zero 3", "--adapter 16 --frozen nf4" if least["frozen"] is None else "a smaller --batch or --sequence"]
-    return [f"nothing fits: {least['hardware']} needs {need} a device{done} and has {have}; less need {', or '.join(less)}"]
+    return [f"nothing fits: {least['hardware']} needs {need} a device{done} and has {have}, without the driver's share; less need {', or '.join(less)}"]
 
 
 def recomputing(rows: Sequence[Mapping[str, Any]]) -> list[str]:

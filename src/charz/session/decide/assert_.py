@@ -45,6 +45,8 @@ class Assert(Core):
         wanted = limits(latency, energy, memory, power)
         if not wanted:
             raise CharzError("no limit to check", model, next="give one, e.g. --latency 20ms")
+        if memory is not None:
+            self.say_states_left_out(model)
         scoped, _ = self.target(single(model, on, batch, sequence, precision, backend, cache, cap), "model_report")
         (run,) = scoped.rows("model_report", _RUN, beside=("model_energy",)).frame().to_dicts()
         keys = [run[name] for name in TARGET]
