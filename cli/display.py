@@ -225,12 +225,18 @@ def _markdown_row(parts: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def messages() -> Iterator[Messages]:
-    """Print a session's messages to stderr without repetitions: warnings immediately, remarks after a successful answer."""
+    """Print a session's messages to stderr without repetitions: warnings immediately, remarks after an answer, also after a
+    negative one, whose exit code is 1."""
     remarks: list[str] = []
-    said = Messages(warn=note, remark=remarks.append, progress=progress, status=status).once()
-    yield said
+    negative: typer.Exit | None = None
+    try:
+        yield Messages(warn=note, remark=remarks.append, progress=progress, status=status).once()
+    except typer.Exit as ended:
+        negative = ended
     for text in remarks:
         note(text)
+    if negative is not None:
+        raise negative
 
 
 @contextlib.contextmanager

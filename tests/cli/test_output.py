@@ -22,9 +22,10 @@ import duckdb
 import polars
 import pyarrow
 import pytest
+import typer
 
 from charz import sandbox
-from charz.cli import options, output
+from charz.cli import display, options, output
 from charz.cli.dispatch import run
 from charz.cli.output import Format, encode, write, write_sections
 from charz.schema import user_file
@@ -336,3 +337,15 @@ def test_one_section_is_printed_without_heading_and_names_the_others(monkeypatch
     assert [word in whole for word in ("Steps\n=====", "Time\n====", "Memory\n======")] == [True] * 3 and len(said) == 1
     monkeypatch.setattr(options, "rows_of", lambda *_, section, **__: Rows(("split", "launch"), [(section, "trl sft")]))
     assert "trl sft" in answered(False) and len(said) == 1  # sections have no commands
+
+
+def test_remarks_of_a_negative_answer_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error is one line without them."""
+    with pytest.raises(typer.Exit), display.messages() as said:
+        said.remark("why none meets the limits")
+        raise typer.Exit(1)
+    assert capsys.readouterr().err == "why none meets the limits\n"
+    with pytest.raises(CharzError), display.messages() as said:
+        said.remark("why none meets the limits")
+        raise CharzError("no such part", "x")
+    assert capsys.readouterr().err == ""

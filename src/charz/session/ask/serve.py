@@ -58,7 +58,7 @@ TEXTS = {
     "concurrency": "Requests in flight: each is followed by the next one.",
     "load_fraction": "Rate of requests, in a closed loop of finished ones, as a share of the largest rate, `saturation_per_s`.",
     "running_batch": "Mean number of requests that decode at once.",
-    "most_batch": "Largest number of requests that memory and the servers let run at once.",
+    "most_batch": "Largest number of requests of mean length that memory and the servers let run at once.",
     "is_saturated": "True if memory or the server limits the running requests: others wait, at a rate without bound.",
     "requests_per_s": "Finished requests.",
     "saturation_per_s": "Largest rate of requests: above it the queue grows without bound.",

@@ -74,7 +74,7 @@ def text(session: Any, name: str, asked: Mapping[str, Any], rows: Rows, said: Se
     for title, beside in others:
         listed = Table(beside.columns, beside.fetch(), "", {}, title, command)
         found.append(Section("others", title, f"{len(listed.rows)} rows.", tables=[listed]))
-    found.append(Section("table", "Table", f"The answer has {len(records)} rows.", tables=[table]))
+    found.append(Section("table", "Table", f"Rows of the answer: {len(records)}.", tables=[table]))
     return document.text(f"{name} {_joined(asked.get('models', asked.get('model')))}", command, found, "")
 
 
