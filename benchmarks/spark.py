@@ -36,10 +36,9 @@ from charz.session import Session
 from charz.sql import answers, maintain
 
 from . import spark_views, study
+from .engine import unit_s
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-LOOP = "for _ in range(10_000_000): pass"
 
 EQUAL = 1e-9
 """Relative difference below which numbers count as equal."""
@@ -69,7 +68,7 @@ def main() -> None:
     parser.add_argument("--spark", type=Path)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    unit = _unit_s()
+    unit = unit_s()
     text = [f"{os.uname()[0]} with {os.cpu_count()} cores; one U is {unit:.2f} CPU s."]
     tables = []
     counts = [int(count) for count in given.models.split(",") if count]
@@ -90,12 +89,6 @@ def main() -> None:
     print("\n".join(text))
     for heading, frame in tables:
         print(heading, frame, sep="\n")
-
-
-def _unit_s() -> float:
-    before = time.process_time()
-    exec(LOOP, {})
-    return time.process_time() - before
 
 
 def _file(path: Path, seeds: Sequence[int], with_answers: bool) -> Path:

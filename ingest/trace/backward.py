@@ -3,9 +3,9 @@
 Every operator between a trained weight and an output gets a backward operator, in reverse order. It
 reads the gradients of its results and the forward tensors that its formula needs (which therefore
 stay in memory until then), and writes a gradient for each input that has one. A matrix product
-becomes two: the gradient of the left side (N and K exchanged; `_image_gradient` for convolutions) and of the right
-side (M and K exchanged), or only the needed one where the other operand is frozen. The gradients of a tensor with several readers are
-added. The optimizer's step is not included.
+becomes two: the gradient of the left side (N and K exchanged; `_image_gradient` for convolutions) and of the
+right side (M and K exchanged), or only the needed one where the other operand is frozen. The gradients of a
+tensor with several readers are added. The optimizer's step is not included.
 
 The operators of a checkpoint run again before its own backward, from its inputs: in order, up to the
 last result that this backward reads, as `torch.utils.checkpoint` stops early, or to the end where the model asks for that.
@@ -20,14 +20,15 @@ FLOPs of everything else are the forward's times the factor below for each input
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from charz.schema.errors import CharzError
 
 from ..compile.rules import Classes
-from ..graph import BACKWARD, GRADIENT, Graph, GraphOperator, GraphTensor, Step, dims
+from ..graph import BACKWARD, GRADIENT, Graph, GraphOperator, GraphTensor, Polynomial, Step, dims
 from ..operators.elementwise import FLOPS_PER_ELEMENT
 from .symbolic import NotPolynomialError, polynomial, product, ratio, scaled
 
@@ -357,11 +358,12 @@ def _steps(operator: GraphOperator, targets: list[int], taking_bias: Container[s
             steps += _recurrent(step, step.left_tensor_id in targets)
         elif step.step_class == "gemm":
             for side in _sides(operator, step, operands, targets):
-                if side == "left" and "taps" in q:
+                if side == "right":
+                    steps.append(_gemm(f"{step.step}_right", q, q["k"], q["n"], q["m"]))
+                elif "taps" in q:
                     steps.append(_image_gradient(step))
-                    continue
-                m, n, k = ("m", "k", "n") if side == "left" else ("k", "n", "m")
-                steps.append(_gemm(f"{step.step}_{side}", step, m, n, k))
+                else:
+                    steps.append(_gemm(f"{step.step}_left", q, q["m"], q["k"], q["n"]))
         elif step.step_class == "vector":
             is_elementwise = operator.operator_class == "elementwise"
             times = products if "macs" in q else len(targets) * factor if is_elementwise else factor
@@ -381,22 +383,20 @@ def _image_gradient(step: Step) -> Step:
     channels = polynomial(ratio(q["k"], q["taps"]))
     m, k = q["m"], polynomial(product(q["n"], q["taps"]))
     if "image" in q:
-        try:
+        with contextlib.suppress(NotPolynomialError):
             pixels = polynomial(ratio(q["image"], product(q["groups"], channels)))
             reached = ratio(product(m, k), pixels)
-        except NotPolynomialError:
-            reached = pixels = {}
-        if isinstance(reached, int):
-            m, k = pixels, polynomial(reached)
-    image = {"image": polynomial(product(q["groups"], q["m"], q["n"]))} if "image" in q else {}
-    threads = polynomial(product(q["groups"], m, channels))
-    return Step(f"{step.step}_left", "gemm", {**q, **image, "m": m, "n": channels, "k": k, "threads": threads})
+            if isinstance(reached, int):
+                m, k = pixels, polynomial(reached)
+        q = {**q, "image": polynomial(product(q["groups"], q["m"], q["n"]))}
+    return _gemm(f"{step.step}_left", q, m, channels, k)
 
 
 def _recurrent(step: Step, needs_first: bool) -> list[Step]:
     """Return both gradients of a product within a recurrence. If the input of its first group has no gradient, the left side has
     one group less, which is the whole product where nothing recurs."""
-    both = [_gemm(f"{step.step}_left", step, "m", "k", "n"), _gemm(f"{step.step}_right", step, "k", "n", "m")]
+    q = step.quantities
+    both = [_gemm(f"{step.step}_left", q, q["m"], q["k"], q["n"]), _gemm(f"{step.step}_right", q, q["k"], q["n"], q["m"])]
     if needs_first:
         return both
     q = both[0].quantities
@@ -410,8 +410,7 @@ def _recurrent(step: Step, needs_first: bool) -> list[Step]:
     return both
 
 
-def _gemm(name: str, forward: Step, m: str, n: str, k: str) -> Step:
-    """Return the forward product with its dimensions exchanged and as many multiplications."""
-    q = forward.quantities
-    threads = polynomial(product(q["groups"], q[m], q[n]))
-    return Step(name, "gemm", {**q, "m": q[m], "n": q[n], "k": q[k], "threads": threads})
+def _gemm(name: str, forward: Mapping[str, Polynomial], m: Polynomial, n: Polynomial, k: Polynomial) -> Step:
+    """Return a product of these sizes with as many multiplications as that of the forward pass, whose quantities are given."""
+    threads = polynomial(product(forward["groups"], m, n))
+    return Step(name, "gemm", {**forward, "m": m, "n": n, "k": k, "threads": threads})

@@ -115,6 +115,15 @@ def test_a_budget_in_units_of_people(whole_s: float, whole_j: float | None, said
     assert train._budget(Rows(columns, [("p", "one", 1.0, None, None, None)]), 2e9) == "2e+09 tokens: no split fits"
 
 
+def test_a_missing_backward_pass_names_the_source(file: Path) -> None:
+    """A model's own name may name another one where it is ingested anew."""
+    with charz.open(file) as db:
+        ((source,),) = db.connection().execute("SELECT source FROM model WHERE model = 'small'").fetchall()
+        with pytest.raises(CharzError) as refused:
+            db.train("small", on="t4")
+    assert source != "small" and refused.value.next == f"`charz ingest {source} --train` adds one"
+
+
 @pytest.mark.slow
 class TestAsked:
     @pytest.fixture(scope="class")
@@ -129,6 +138,17 @@ class TestAsked:
         assert set(frame["split"]) == {"dp8 m2", "dp8 m2 zero3", "tp2 dp4 m4", "tp2 dp4 m4 zero3"}
         assert frame["tokens_per_s"].to_list() == sorted(frame["tokens_per_s"], reverse=True)
         assert set(frame["global_batch"]) == {32}
+
+    def test_memory_without_states_of_the_optimizer_is_named(self, db: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A report and a limit on memory tell it once each, a limit on time does not."""
+        said: list[str] = []
+        monkeypatch.setattr(db, "messages", Messages(remark=said.append))
+        told = f"memory leaves out the states of the optimizer; `charz train {MODEL}` adds them"
+        db.report(MODEL, on="h100_sxm5_80", sequence=128, section="memory")
+        db.assert_(MODEL, on="h100_sxm5_80", sequence=128, memory="8GiB")
+        assert said.count(told) == 2
+        db.assert_(MODEL, on="h100_sxm5_80", sequence=128, latency="1s")
+        assert said.count(told) == 2
 
     @pytest.mark.parametrize(
         ("options", "framework"),

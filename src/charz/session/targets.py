@@ -33,9 +33,8 @@ class Targets(Opened):
 
     def say_states_left_out(self, model: str) -> None:
         """Report that the memory of a run of a training step contains no states of the optimizer."""
-        query = "SELECT model FROM model WHERE model = ? AND is_training"
-        for (name,) in self.connection().execute(query, [model]).fetchall():
-            self.messages.remark(f"memory leaves out the states of the optimizer; `charz train {name.removesuffix(',train')}` adds them")
+        if self.connection().execute("SELECT 1 FROM model WHERE model = ? AND is_training", [model]).fetchone():
+            self.messages.remark(f"memory leaves out the states of the optimizer; `charz train {model.removesuffix(',train')}` adds them")
 
     def _check_computes(self, models: Sequence[str]) -> None:
         """Raise `CharzError` for a named model without kernels. If no model is named, report all models of the file without kernels."""

@@ -112,7 +112,7 @@ def chosen(
     losses = [*(one for one in found if isinstance(one, Loss)), *beaten]
     alone = [line for one in front if (line := loaded.compared(one, limits))]
     choices = [one.choice for one in front]
-    return Found(choices, sorted(losses, key=lambda loss: (lost.KINDS.index(loss.reason), loss.miss, str(loss.server))), alone)
+    return Found(choices, sorted(losses, key=lost.nearest), alone)
 
 
 def _splits(

@@ -38,7 +38,8 @@ def settled(
             search.push(tried.bound, Candidate({}, tried, one))
     while search.heap:
         search.step(heapq.heappop(search.heap)[-1])
-    losses = [search.losses.get(one.server, one.none) for one in servers if one.server not in search.won]
+    won = {one.of.server for one in search.front}
+    losses = [search.losses.get(one.server, one.none) for one in servers if one.server not in won]
     return search.front, losses
 
 
@@ -52,8 +53,6 @@ class _Search:
         """Splits by their numbers: those without a choice by lower bounds."""
         self.numbers = count()
         self.front: list[Candidate] = []
-        self.won: set[tuple[Any, ...]] = set()
-        """Servers with a choice in the front."""
         self.ended: set[tuple[Any, ...]] = set()
         """Servers whose further splits cannot change the answer."""
         self.losses: dict[tuple[Any, ...], Loss] = {}
@@ -67,7 +66,9 @@ class _Search:
             return
         if not one.choice:
             self._wait(one, one.tried.choice(self.limits))
-        elif not self._lose(one, over_budget(one.choice, self.limits)) and not self._is_beaten(one, is_bound=self.limits.rate is not None):
+        elif dear := over_budget(one.choice, self.limits):
+            self._lose(dear)
+        elif not self._is_beaten(one, is_bound=self.limits.rate is not None):
             self._judge(one)
 
     def _wait(self, one: Candidate, choice: dict[str, Any] | None) -> None:
@@ -75,20 +76,16 @@ class _Search:
         if choice is not None:
             self.push(order(choice), replace(one, choice=choice | {"price_kind": one.of.price_kind}))
 
-    def _lose(self, one: Candidate, loss: Loss | None) -> bool:
+    def _lose(self, loss: Loss) -> None:
         """Keep the nearest miss of a server."""
-        if loss is None:
-            return False
-        known = self.losses.get(one.of.server)
-        if known is None or (lost.KINDS.index(loss.reason), loss.miss) < (lost.KINDS.index(known.reason), known.miss):
-            self.losses[one.of.server] = loss
-        return True
+        known = self.losses.get(loss.server, loss)
+        self.losses[loss.server] = min(known, loss, key=lost.nearest)
 
     def _is_beaten(self, one: Candidate, is_bound: bool) -> bool:
         """Return True and end the server if the front has a better choice."""
         better = next((other.choice for other in self.front if lost.beats(other.choice, one.choice)), None)
         if better is not None:
-            self._lose(one, lost.beaten(one.choice, better, self.named, is_bound=is_bound))
+            self._lose(lost.beaten(one.choice, better, self.named, is_bound=is_bound))
             self.ended.add(one.of.server)
         return better is not None
 
@@ -102,7 +99,6 @@ class _Search:
             one = min((one, *self._tied(one)), key=lambda each: order(each.choice))
             if not self._is_beaten(one, is_bound=False):
                 self.front.append(one)
-                self.won.add(one.of.server)
                 self.ended.add(one.of.server)
             return
         replicas = one.choice["replicas"]
@@ -112,7 +108,7 @@ class _Search:
             return
         first, later = (quantity(one.choice[name], "s") for name in ("ttft_p99_s", "tpot_p99_s"))
         told = f"p99 {first} to the first token and {later} a token on {one.choice['devices']} device{'s' if one.choice['devices'] > 1 else ''}"
-        self._lose(one, Loss(one.of.server, lost.LOAD, told, 1.0 - met))
+        self._lose(Loss(one.of.server, lost.LOAD, told, 1.0 - met))
 
     def _tied(self, one: Candidate) -> list[Candidate]:
         """Replay other splits of a server that meet the limits with as many devices for the same cost as its choice."""

@@ -57,6 +57,11 @@ class Loss:
     """Beginning of the detail, for a line about several servers."""
 
 
+def nearest(loss: Loss) -> tuple[int, float, str]:
+    """Return a sort key: the nearest miss comes first."""
+    return KINDS.index(loss.reason), loss.miss, str(loss.server)
+
+
 def weight(choice: Record, name: str) -> float:
     """Return a number to minimize, without the digits that differ with the order of a sum; a missing price counts as infinite."""
     return float("inf") if choice[name] is None else float(f"{choice[name]:.9g}")
@@ -120,7 +125,7 @@ def _differs(words: str) -> bool:
 def _dollars(better: Record, choice: Record, bound: str) -> str:
     if choice[COST] is None:
         return f"{choice['hardware']} has no known price (--rent states one)"
-    return f"{significant(better[COST] or 0.0)} instead of {bound}{significant(choice[COST])} USD a million tokens"
+    return f"{significant(weight(better, COST))} instead of {bound}{significant(choice[COST])} USD a million tokens"
 
 
 def named(server: tuple[Any, ...], servers: Iterable[tuple[Any, ...]]) -> str:

@@ -286,14 +286,13 @@ class Train(Core):
 
     def _trained_names(self, models: list[str]) -> list[str]:
         """Append `,train` to the names of models whose backward pass the file has under that name."""
-        rows = self.connection().execute("SELECT model, is_training, source FROM model").fetchall()
-        known = {model: is_training for model, is_training, _ in rows}
-        sources = {model: source for model, _, source in rows}
+        known = dict(self.connection().execute("SELECT model, is_training FROM model").fetchall())
         found = [name if known.get(name, True) else f"{name},train" for name in models]
         found = [f"{name},train" if name not in known and f"{name},train" in known else name for name in found]
         for name in found:
             if name not in known:
                 plain = name.removesuffix(",train")
+                sources = dict(self.connection().execute("SELECT model, source FROM model").fetchall())
                 raise CharzError("no backward pass", plain, next=f"`charz ingest {sources.get(plain, plain)} --train` adds one")
         return found
 

@@ -236,7 +236,7 @@ class Ingest(Sql):
         self._fill_answers(outcomes, no_answers)
         counts = Counter(outcome.state for outcome in outcomes)
         states = ("written", "unchanged", "failed")
-        if counts["failed"] < counts.total() or counts.total() > 1:
+        if len(outcomes) > 1 or not counts["failed"]:
             self.messages.remark("models: " + ", ".join(f"{counts[state]} {state}" for state in states if counts[state]))
         known = list(dict.fromkeys(outcome.model for outcome in outcomes if outcome.state != "failed"))
         if not known:
