@@ -270,6 +270,15 @@ def test_a_choice_is_the_cheapest_of_the_splits_asked_alone() -> None:
     assert together["devices"] == 2
 
 
+def test_a_server_that_loses_tells_its_nearest_miss() -> None:
+    """Neither split keeps the limits on two devices; the number of the split that more requests find within them is told."""
+    limits = Limits(OUTPUT, rate=1.0, ttft_s=0.4, devices=(2,))
+    late = rows("one", 2, {1: 0.010, 2: 0.012, 4: 0.020}, 0.2, "tp2")
+    (one,), (slow,), (both,) = (chosen(found, limits).lost for found in (ONE, late, [*ONE, *late]))
+    assert {one.reason, slow.reason} == {lost.LOAD} and one.miss != slow.miss
+    assert both == min(one, slow, key=lambda loss: loss.miss)
+
+
 def test_a_budget_bounds_the_rent() -> None:
     """One device costs 0.001 dollars a second, 3.6 an hour."""
     (found,) = choose(ONE, budget=3.7)

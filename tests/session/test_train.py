@@ -16,6 +16,7 @@ from charz.session.answer import Rows
 from charz.session.ask import splits, train
 from charz.session.ask.train import _budget, _counted, _degrees
 from charz.session.messages import Messages
+from charz.session.quantities import size
 
 pytest.importorskip("transformers")
 
@@ -173,6 +174,16 @@ class TestAsked:
         every = db.train(MODEL, batch=2048, recompute="none,selective,full", **asked)
         assert every.filter("fits_device")["split"].to_list() == ["full"] and len(every) == 2
         assert every["context_byte"].min() > 0
+
+    def test_the_room_of_a_device_excludes_what_the_driver_takes(self, db: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        said: list[str] = []
+        monkeypatch.setattr(db, "messages", Messages(warn=said.append, remark=said.append))
+        db.train(MODEL, on="h100_sxm5_80", backend="eager", sequence=1024, batch=4096, section="memory")
+        query = "SELECT dram_byte, context_byte FROM part JOIN part_context USING (hardware) WHERE hardware = 'h100_sxm5_80' AND backend = 'eager'"
+        ((dram_byte, context_byte),) = db.connection().execute(query).fetchall()
+        assert context_byte > 0.2 * 2**30
+        (line,) = [line for line in said if line.startswith("nothing fits")]
+        assert f"and has {size(dram_byte - context_byte)}, without the driver's share; " in line
 
     def test_what_time_is_made_of(self, db: Session) -> None:
         parts = (
